@@ -1,1 +1,1 @@
-"""PTX text, and CUDA C++ through it, as kernels of the IR: read, structured, lowered, simulated."""
+"""The frontend for PTX text and, through NVRTC, CUDA C++: read, structure, lower and simulate kernels."""

@@ -1,4 +1,4 @@
-"""The arguments of a launch as the memory of its parameters: constants, pointers to arrays, and tensor maps."""
+"""Bind launch arguments to the kernel's parameters: constants, array pointers and tensor maps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINTER_BYTES = 8
 
 @dataclass(frozen=True)
 class Bound:
-    """The parameters of a kernel with their values.
+    """Kernel parameters bound to their argument values.
 
     params, args: of the lowered function, and what it is called with, in the same order.
     constants: the bytes of each parameter. pointers: (first byte, end, name of the array) of each pointer in it.
@@ -36,7 +36,7 @@ class Bound:
 
 
 def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
-    """The arguments of a call. Raises `ArgumentError` where they do not fit the parameters."""
+    """Bind the arguments of a launch to the kernel's parameters. Raises `ArgumentError` for a mismatch."""
     if len(args) != len(kernel.parameters):
         names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
         raise ArgumentError(
@@ -49,13 +49,13 @@ def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
 
 
 def size_of(declaration: Declaration) -> int:
-    """The size of a variable or a parameter in bytes; that of one element where the launch sizes it."""
+    """Return the size of a variable or parameter in bytes, or the size of one element if the launch sets the extent."""
     count = declaration.vector * prod(extent for extent in declaration.shape if extent is not None)
     return count * max(1, bits_of(declaration.type) // 8)
 
 
 def bits_of(kind: str) -> int:
-    """The width of a type of PTX in bits; 0 for any other word."""
+    """Return the width of a PTX type in bits, or 0 if the word is not a type."""
     if kind == "pred":
         return 8
     digits = re.search(r"\d+", kind)
@@ -97,11 +97,11 @@ class _Binding:
         self.constants[name] = data + bytes(size - len(data))
 
     def _shown(self, number: int, name: str) -> str:
-        """The name of a parameter in messages: NVVM numbers those of a kernel."""
+        """Return the parameter's name for messages, shortened if NVVM generated it."""
         return f"param_{number}" if re.fullmatch(r".*_param_\d+", name) else name
 
     def _packed(self, parameter: Declaration, shown: str, values: Sequence[Any]) -> bytes:
-        """A structure of values, each aligned to its size."""
+        """Return the bytes of a struct argument, with each value aligned to its own size."""
         data = b""
         for place, value in enumerate(values):
             width = POINTER_BYTES if _is_array(value) else np.asarray(value).dtype.itemsize
@@ -112,7 +112,7 @@ class _Binding:
         return data
 
     def _value(self, parameter: Declaration, shown: str, offset: int, size: int, arg: Any) -> bytes:
-        """The bytes of a value that begins at `offset` of a parameter; zeros in the place of a pointer."""
+        """Return the bytes of the value at `offset` in a parameter; pointers are encoded as zeros."""
         if isinstance(arg, (bytes, bytearray)):
             return bytes(arg)
         if _is_array(arg) and (size != POINTER_BYTES or (parameter.shape and not offset)) and arg.nbytes == size:
@@ -142,7 +142,7 @@ class _Binding:
         return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
     def _array(self, shown: str, arg: Any) -> str:
-        """The name of the buffer of an array; one that is given twice is one buffer."""
+        """Return the buffer name of an array; an array passed twice maps to one buffer."""
         for param, given in self.given:
             if given is arg:
                 return param.name

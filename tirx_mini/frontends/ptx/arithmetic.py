@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, conversions and choices: each opcode as an expression of the IR.
+"""Lowering of arithmetic, comparison, conversion and select opcodes to IR expressions.
 
 An opcode is looked up here first, for what the simulator executes fastest or the table of `isa` lacks, then among the
 scalar instructions of `isa`. NaNs below double precision equal one another.
@@ -19,7 +19,7 @@ from .opcodes import HALVES, TYPES, Compute, Operation, Words, flushed, halves, 
 
 @lru_cache(maxsize=4096)
 def operation(opcode: tuple[str, ...]) -> Operation | None:
-    """The operation of an opcode, or None where it is none of this module."""
+    """Return the operation for an opcode, or None if this module does not implement it."""
     if len(opcode) > 1 and opcode[-1] in TYPES:
         words = Words(opcode[0], opcode[1:-1], opcode[-1])
         build = FORMS.get(opcode[0])
@@ -31,7 +31,7 @@ def operation(opcode: tuple[str, ...]) -> Operation | None:
 
 
 def _same(words: Words, count: int, compute: Compute) -> Operation:
-    """An operation whose operands and result have one type."""
+    """Return an operation whose operands and result share one type."""
     return Operation((words.dtype,) * count, words.dtype, compute)
 
 
@@ -46,7 +46,7 @@ def _is_integer(kind: str) -> bool:
 
 
 def _modified(words: Words, compute: Compute) -> Compute:
-    """`compute` of floats with .ftz, .sat and .relu, of single numbers or of pairs."""
+    """Apply .ftz, .sat and .relu to a scalar or packed floating-point `compute`."""
 
     def whole(*args: Expr) -> Expr:
         value = compute(*(map(flushed, args) if words.has("ftz") else args))
@@ -61,7 +61,7 @@ def _modified(words: Words, compute: Compute) -> Compute:
 
 
 def _ring(op: str) -> Callable[[Words], Operation | None]:
-    """add, sub, mul: integers wrap around; floats are rounded."""
+    """Lower add, sub and mul: integers wrap around, floats are rounded."""
 
     def build(words: Words) -> Operation | None:
         kind = words.kind
@@ -88,7 +88,7 @@ def _sat(words: Words, compute: Compute) -> Compute:
 
 
 def _entry(words: Words, name: str, count: int) -> Operation:
-    """An entry of the table that has the rounding mode and .ftz as modifiers."""
+    """Return the `isa` table entry with the rounding mode and .ftz taken from the opcode's modifiers."""
     attrs: dict[str, Any] = {"rounding": words.rounding or "rn"}
     if words.kind in ("f32", "f32x2"):
         attrs["ftz"] = words.has("ftz")
@@ -97,7 +97,7 @@ def _entry(words: Words, name: str, count: int) -> Operation:
 
 
 def _clamped(op: str) -> Compute:
-    """A sum of 32 bits in the range of its type (PTX ISA: add.sat.s32)."""
+    """Clamp a 32-bit sum to the range of its type (PTX ISA: add.sat.s32)."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         low, high = const(-(1 << 31), "int64"), const((1 << 31) - 1, "int64")
@@ -108,7 +108,7 @@ def _clamped(op: str) -> Compute:
 
 
 def _fused(words: Words) -> Operation | None:
-    """fma, and mad of floats: a b + c with one rounding."""
+    """Lower fma and floating-point mad: a b + c with a single rounding."""
     kind = words.kind
     if kind in ("f16", "bf16"):
         word = lambda x: cast("uint32", reinterpret("uint16", x))  # noqa: E731
@@ -129,7 +129,7 @@ def _fused(words: Words) -> Operation | None:
 
 
 def _multiply_add(words: Words) -> Operation | None:
-    """mad of integers: the low, the high or the whole product, plus c."""
+    """Lower integer mad: the low, high or full-width product plus c."""
     if words.kind.startswith("f"):
         return _fused(words)
     if not _is_integer(words.kind):
@@ -153,7 +153,7 @@ def _product(words: Words) -> Operation | None:
 
 
 def high_product(a: Expr, b: Expr) -> Expr:
-    """The upper 64 bits of a product of 64-bit integers."""
+    """Return the upper 64 bits of the product of two 64-bit integers."""
     u64 = DataType("uint64")
     low, size = const((1 << 32) - 1, u64), const(32, u64)
     x, y = cast(u64, a), cast(u64, b)
@@ -172,7 +172,7 @@ def high_product(a: Expr, b: Expr) -> Expr:
 
 
 def _extreme(op: str) -> Callable[[Words], Operation | None]:
-    """min and max: of two or three values; .NaN gives NaN for one, .xorsign.abs takes magnitudes and joins signs."""
+    """Lower min and max of two or three values, including the .NaN and .xorsign.abs modifiers."""
 
     def build(words: Words) -> Operation | None:
         kind = words.kind
@@ -215,7 +215,7 @@ def _relu(words: Words, compute: Compute) -> Compute:
 
 
 def _number_extreme(op: str, a: Expr, b: Expr) -> Expr:
-    """The lesser or the greater number; a NaN is left out, and -0 is less than +0."""
+    """Return the smaller or larger number, ignoring NaNs and ordering -0 before +0."""
     first = binary("<" if op == "min" else ">", a, b)
     joined = _joined_sign(op, a, b)
     found = select(binary("==", a, b), joined, select(first, a, b))
@@ -247,7 +247,7 @@ def _negative(value: Expr) -> Expr:
 
 
 def _sign(change: Compute) -> Callable[[Words], Operation | None]:
-    """neg and abs of floats, with .ftz."""
+    """Lower floating-point neg and abs, with .ftz."""
 
     def build(words: Words) -> Operation | None:
         if words.dtype.is_float or words.kind in ("f16x2", "bf16x2"):
@@ -303,7 +303,7 @@ def _reciprocal_root(words: Words) -> Operation | None:
 
 
 def _approximation(words: Words) -> Operation | None:
-    """ex2, tanh of halves: the value of single precision, rounded."""
+    """Lower half-precision ex2 and tanh by rounding the single-precision result."""
     half = HALVES.get(words.kind, words.kind)
     if half not in ("f16", "bf16"):
         return None
@@ -319,7 +319,7 @@ COMPARISONS = (*_ORDERED, "lo", "ls", "hi", "hs", *(f"{word}u" for word in _ORDE
 
 
 def comparison(words: Sequence[str], kind: str) -> Compute:
-    """A comparison of two operands of a type, from the parts of an opcode: ``lt``, ``equ``, ``ftz``."""
+    """Return a comparison of two operands built from the opcode's parts, such as ``lt``, ``equ`` and ``ftz``."""
     test = next(word for word in words if word in COMPARISONS)
     if kind.startswith("b") and kind != "bf16":
         kind = f"u{kind[1:]}"
@@ -330,7 +330,7 @@ def comparison(words: Sequence[str], kind: str) -> Compute:
 
 
 def joined(words: Sequence[str], holds: Expr, other: Expr | None) -> Expr:
-    """A condition and another one, joined by the operation that the parts of an opcode name."""
+    """Combine two conditions with the logical operation named in the opcode."""
     if other is None:
         return holds
     op = next(word for word in words if word in ("and", "or", "xor"))
@@ -341,7 +341,7 @@ def joined(words: Sequence[str], holds: Expr, other: Expr | None) -> Expr:
 
 
 def conversion(opcode: Sequence[str]) -> Operation | None:
-    """cvt between single values where the IR's cast is what PTX defines; None for any other."""
+    """Lower a scalar cvt whose PTX semantics match the IR cast, or return None."""
     *mods, to, of = opcode[1:]
     if to not in TYPES or of not in TYPES or "x2" in to + of:
         return None

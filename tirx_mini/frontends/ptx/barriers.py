@@ -1,4 +1,4 @@
-"""The mbarriers of a kernel: PTX has only their addresses, but explanations of deadlocks name a barrier.
+"""Name the mbarriers of a kernel, since PTX has only addresses and deadlock reports need names.
 
 An address that an instruction takes for an mbarrier is a constant, or a constant and a multiple of a stage. Each such
 constant begins an array of barriers, a view of the variable that it lies in.
@@ -42,7 +42,7 @@ _DEEPEST = 40
 
 @dataclass(frozen=True)
 class Place:
-    """An address in parts: a variable, a number of bytes from its beginning, and a computed rest.
+    """An address decomposed into a variable, a constant byte offset and a computed remainder.
 
     rest: None for a constant address. begins: whether an initialisation has this address.
     """
@@ -54,7 +54,7 @@ class Place:
 
 
 def with_barriers(func: PrimFunc) -> PrimFunc:
-    """A lowered kernel whose instructions name the arrays that their mbarriers lie in."""
+    """Return the kernel with each mbarrier operand rewritten to point into a named barrier array."""
     bound = {bind.var: bind.value for bind in func.of(Bind)}
     places: dict[Address, Place] = {}
     for call in func.of(Call):
@@ -73,7 +73,7 @@ def with_barriers(func: PrimFunc) -> PrimFunc:
 
 
 def _barriers(call: Call) -> Iterator[Address]:
-    """The computed addresses of mbarriers among the operands of a call."""
+    """Yield the computed mbarrier addresses among the operands of a call."""
     entry = instruction_of(call)
     for operand, arguments in () if entry is None else entry.matched(call.args, dict(call.attrs)):
         if operand.type.kind is OperandKind.MBARRIER or (entry is not None and entry.peer(call) is not None):
@@ -81,7 +81,7 @@ def _barriers(call: Call) -> Iterator[Address]:
 
 
 def _place(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> Place | None:
-    """The parts of an address, or None where it is not made of one variable by sums."""
+    """Decompose an address into its parts, or return None if it is not a sum over one variable."""
     parts = _parts(expr, bound, depth)
     if parts is None or parts[0] is None:
         return None
@@ -89,7 +89,7 @@ def _place(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> Place | None:
 
 
 def _parts(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> tuple[Buffer | None, int, Expr | None] | None:
-    """(variable, constant, rest) whose sum an expression is; None where it is not a sum with at most one variable."""
+    """Decompose an expression into (variable, constant, rest), or return None if it is not such a sum."""
     if depth > _DEEPEST:
         return None
     if isinstance(expr, Var) and expr in bound:
@@ -119,7 +119,7 @@ def _parts(expr: Expr, bound: Mapping[Var, Expr], depth: int) -> tuple[Buffer | 
 
 
 def _views(places: Iterable[Place]) -> dict[Buffer, dict[int, Buffer]]:
-    """For each variable, the arrays of barriers in it by their first byte."""
+    """Return the barrier arrays of each variable, keyed by their first byte."""
     known: dict[Buffer, list[Place]] = {}
     for place in places:
         known.setdefault(place.buffer, []).append(place)
@@ -127,7 +127,7 @@ def _views(places: Iterable[Place]) -> dict[Buffer, dict[int, Buffer]]:
 
 
 def _arrays(buffer: Buffer, places: list[Place]) -> dict[int, Buffer]:
-    """The arrays of one variable: those with stages, and single barriers outside of them."""
+    """Return the barrier arrays of one variable, both multi-stage arrays and single barriers."""
     offsets = {place.offset for place in places}
     staged = sorted({place.offset for place in places if place.rest is not None})
     named = {place.offset for place in places if not place.begins and place.rest is None}
@@ -142,7 +142,7 @@ def _arrays(buffer: Buffer, places: list[Place]) -> dict[int, Buffer]:
 
 
 def _stages(buffer: Buffer, first: int, offsets: set[int], named: set[int], most: int) -> int:
-    """The barriers of the last array: as many as the others have, or as are initialised and not named by themselves."""
+    """Return the number of stages in the last barrier array of a variable."""
     count = 1
     while count < most and first + BARRIER_BYTES * count in offsets and (
         most < MOST_STAGES or first + BARRIER_BYTES * count not in named
@@ -153,7 +153,7 @@ def _stages(buffer: Buffer, first: int, offsets: set[int], named: set[int], most
 
 
 def _view(buffer: Buffer, first: int, count: int) -> Buffer:
-    """An array of barriers in a variable."""
+    """Return a view of a variable as an array of `count` barriers."""
     if buffer.dtype == "uint64" and first == 0 and buffer.size == count:
         return buffer
     name = f"{buffer.name}+{first}" if first else buffer.name
@@ -164,7 +164,7 @@ def _view(buffer: Buffer, first: int, count: int) -> Buffer:
 
 
 class _Named(Mutator):
-    """Gives each pointer to an mbarrier the array that it is in."""
+    """Rewrites each mbarrier pointer to point into its named array."""
 
     def __init__(self, places: Mapping[Address, Place], views: Mapping[Buffer, Mapping[int, Buffer]]) -> None:
         self.places, self.views = places, views

@@ -1,4 +1,4 @@
-"""Basic blocks: straight code that ends with a jump, and what graph theory says about them.
+"""Basic blocks and the graph algorithms that run on them, such as dominators and strongly connected components.
 
 Blocks are numbered; an edge is a jump. Functions on graphs take a mapping from a block to its successors, so that tests
 draw them as they like.
@@ -23,7 +23,7 @@ class Jump:
 
 @dataclass(frozen=True)
 class Branch:
-    """Goes to `then` where `test` holds."""
+    """A two-way branch: control goes to `then` if `test` holds, else to `orelse`."""
 
     test: Register
     then: int
@@ -34,7 +34,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Table:
-    """Goes to ``targets[index]`` (brx.idx)."""
+    """An indirect branch to ``targets[index]`` (brx.idx)."""
 
     index: Operand
     targets: tuple[int, ...]
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class End:
-    """The thread ends."""
+    """Thread exit."""
 
     line: int = 0
     span: Span = NO_SPAN
@@ -61,7 +61,7 @@ class Block:
 
     @property
     def successors(self) -> tuple[int, ...]:
-        """The blocks that may follow, each of them once."""
+        """The distinct successor blocks."""
         end = self.end
         if isinstance(end, Jump):
             return (end.target,)
@@ -71,7 +71,7 @@ class Block:
 
 
 def blocks(flat: Flat) -> Mapping[int, Block]:
-    """The blocks of a body that can be reached; 0 is the first one."""
+    """Return the reachable basic blocks of a body; block 0 is the entry."""
     return _Blocks(flat).all()
 
 
@@ -80,7 +80,7 @@ _JUMPS = ("bra", "brx", *ENDS)
 
 
 class _Blocks:
-    """starts: the places in the code where blocks start, in order. labels: the block that each label names."""
+    """Splits a body into basic blocks. starts: the start index of each block. labels: the block of each label."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -120,7 +120,7 @@ class _Blocks:
         return Branch(jump.guard, target, following, jump.line, jump.span)
 
     def _apart(self, end: Terminator) -> int:
-        """A block that does nothing before its end."""
+        """Add an empty block with the given terminator."""
         number = len(self.starts) + 1 + len(self.found)
         self.found[number] = Block((), end)
         return number
@@ -132,7 +132,7 @@ class _Blocks:
         return number
 
     def _table(self, jump: Instruction) -> Terminator:
-        """brx.idx: an index and a table of labels."""
+        """Lower brx.idx to a jump table over its list of labels."""
         name = jump.operands[1] if len(jump.operands) == 2 else None
         table = self.flat.targets.get(name.name) if isinstance(name, Symbol) else None
         if table is None:
@@ -149,7 +149,7 @@ def _jumps(each: Instruction | Label) -> bool:
 
 
 def reverse_postorder(graph: Graph, root: int) -> list[int]:
-    """The blocks that the root reaches; each stands before its successors, except along the edges of loops."""
+    """Return the blocks reachable from `root` in reverse postorder."""
     done: list[int] = []
     seen = {root}
     stack = [(root, iter(reversed(graph[root])))]
@@ -175,7 +175,7 @@ def predecessors(graph: Graph) -> dict[int, list[int]]:
 
 
 def dominators(graph: Graph, root: int) -> dict[int, int]:
-    """The immediate dominator of each block (Cooper, Harvey, Kennedy 2001); the root's is itself."""
+    """Return the immediate dominator of each block (Cooper, Harvey, Kennedy 2001); the root dominates itself."""
     order = reverse_postorder(graph, root)
     place = {node: i for i, node in enumerate(order)}
     before = predecessors({node: graph[node] for node in order})
@@ -195,7 +195,7 @@ def dominators(graph: Graph, root: int) -> dict[int, int]:
 
 
 def _meet(a: int, b: int, dominator: Mapping[int, int], place: Mapping[int, int]) -> int:
-    """The nearest block that dominates both."""
+    """Return the nearest common dominator of two blocks."""
     while a != b:
         while place[a] > place[b]:
             a = dominator[a]
@@ -205,14 +205,14 @@ def _meet(a: int, b: int, dominator: Mapping[int, int], place: Mapping[int, int]
 
 
 def dominates(a: int, b: int, dominator: Mapping[int, int]) -> bool:
-    """Return whether each way to `b` passes `a`."""
+    """Return whether `a` dominates `b`."""
     while b != a and dominator[b] != b:
         b = dominator[b]
     return a == b
 
 
 def components(graph: Graph, nodes: Collection[int]) -> list[list[int]]:
-    """The strongly connected components of a part of a graph that have an edge inside (Tarjan)."""
+    """Return the strongly connected components of a subgraph that contain at least one edge (Tarjan)."""
     within = set(nodes)
     index: dict[int, int] = {}
     low: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""The statements of a function.
+"""Parser for function bodies.
 
 One expression finds them, since each ends with a semicolon or a brace, and most operands are texts that the scope has
 seen before: 5,000 instructions take a fifth of a second.
@@ -47,7 +47,7 @@ _NEXT_STATEMENT = re.compile(r"\n\s*(?:@\s*!?\s*[\w%$]+\s+)?[a-z]\w*(?:\.[\w:]+)
 
 
 class _Names:
-    """The declarations of a scope.
+    """The names declared in one scope.
 
     counts: for a numbered register, how many there are. seen: operands that were read before, by their text.
     """
@@ -75,7 +75,7 @@ class _Names:
 
 
 class Bodies:
-    """Reads the bodies of functions in a text. newlines: the positions of its line ends."""
+    """Parses the bodies of functions in a text. newlines: the offsets of the line ends."""
 
     def __init__(self, text: str, file: str, locations: Locations) -> None:
         self.text, self.file, self.locations = text, file, locations
@@ -84,14 +84,14 @@ class Bodies:
         self.scopes: list[_Names] = []
 
     def line(self, at: int) -> int:
-        """The line of a position."""
+        """Return the line number of an offset in the text."""
         return bisect_right(self.newlines, at - 1) + 1
 
     def error(self, message: str, at: int) -> TirxError:
         return TirxError(message, Span(self.file, self.line(at)))
 
     def body(self, at: int, parameters: tuple[Declaration, ...]) -> tuple[tuple[Statement, ...], int]:
-        """The statements behind the brace before `at`, and the position behind the closing brace."""
+        """Parse the statements after the opening brace; return them and the offset behind the closing brace."""
         text = self.text
         outermost = at
         self.scopes = [_Names()]
@@ -133,7 +133,7 @@ class Bodies:
         return self.error(f"`{sample}` is not a statement" + ("" if closed else ": it has no semicolon at its end"), at)
 
     def _declaration(self, match: re.Match[str], span: Span | None, statements: list[Statement]) -> None:
-        """A declaration, or a directive that ends with a semicolon."""
+        """Parse a declaration or a directive terminated by a semicolon."""
         at = match.start()
         line = self.line(at)
         try:
@@ -199,7 +199,7 @@ class Bodies:
         return found
 
     def _named(self, name: str) -> Operand:
-        """The meaning of a name: a declared register, a special register, or a symbol of any other kind."""
+        """Resolve a name to a declared register, a special register, or a symbol."""
         for scope in reversed(self.scopes):
             if name in scope.variables:
                 return Symbol(name)
@@ -218,7 +218,7 @@ def _end_of_blanks(text: str, at: int) -> int:
 
 
 def _prototype(name: str, text: str, line: int) -> Prototype:
-    """The types of a function that is called by its address: ``(results) _ (parameters)``."""
+    """Parse a call prototype: ``(results) _ (parameters)``."""
     reader = Operands(tokens(text), Symbol)
     results = parameters(reader, line)
     reader.take("_")

@@ -1,4 +1,4 @@
-"""Calls of functions that the module only declares: output and assertions, which the driver's library has."""
+"""Lowering of calls to external functions, such as printf and assertions, which the driver's library provides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONVERSION = re.compile(
 
 
 def call(context: Context, instruction: Instruction) -> None:
-    """Lower a call of a function that has no body."""
+    """Lower a call to a function without a body."""
     groups = [each for each in instruction.operands if isinstance(each, Group)]
     names = [each.name for each in instruction.operands if isinstance(each, Symbol)]
     arguments = groups[-1].items if groups else ()
@@ -32,12 +32,12 @@ def call(context: Context, instruction: Instruction) -> None:
 
 
 def _argument(context: Context, argument: Operand) -> Operand | None:
-    """The value that was stored last in a parameter of the call."""
+    """Return the value most recently stored to a parameter of the call."""
     return context.stored.get((argument.name, 0)) if isinstance(argument, Symbol) else argument
 
 
 def _text(context: Context, operand: Operand | None) -> str | None:
-    """The text at an address of one variable with initial values; None at any other address."""
+    """Return the string at an address inside one initialised variable, or None."""
     names = context.names(operand) if operand is not None else frozenset()
     declared = [each for each in context.kernel.variables if each.name in names and each.initial is not None]
     if len(declared) != 1 or not isinstance(declared[0].initial, tuple):
@@ -47,7 +47,7 @@ def _text(context: Context, operand: Operand | None) -> str | None:
 
 
 def _printf(context: Context, instruction: Instruction, form: Operand, values: Operand) -> None:
-    """printf: its values are in local memory, each aligned to its size."""
+    """Lower printf, whose values lie in local memory, each aligned to its size."""
     text = _text(context, _argument(context, form))
     stored = _argument(context, values)
     base: Expr = const(0, ADDRESS)
@@ -70,7 +70,7 @@ def _printf(context: Context, instruction: Instruction, form: Operand, values: O
 
 
 def _result(context: Context, instruction: Instruction, value: int) -> None:
-    """Set the parameter that receives the result."""
+    """Write the call's result to its return parameter."""
     first = instruction.operands[0]
     names = [each.name for each in first.items if isinstance(each, Symbol)] if isinstance(first, Group) else []
     for name in names[:1] if len(instruction.operands) > 2 else ():
@@ -81,7 +81,8 @@ def _result(context: Context, instruction: Instruction, value: int) -> None:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, str, int]]:
-    """The text up to the end of each conversion, its letter, the type of its value ("" without one) and its place."""
+    """Yield the text, conversion letter, value type ("" if none) and byte offset of each conversion in a format string.
+    """
     at = offset = 0
     for match in _CONVERSION.finditer(text):
         letter, length = match["letter"], match["length"] or ""

@@ -1,4 +1,4 @@
-"""Conditions as the simulator knows them best: the lane that elect.sync chose, and values that nobody reads."""
+"""Simplification of conditions: elect.sync results become branch conditions, and unused values are removed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Bound = Mapping[Var, Expr]
 
 
 def with_elections(func: PrimFunc) -> PrimFunc:
-    """A lowered kernel whose branches on the result of elect.sync, as a number too, have it as their condition."""
+    """Return the kernel with elect.sync results substituted into the branch conditions that test them."""
     bound = {bind.var: bind.value for bind in func.of(Bind)}
     if not any(_elects(value) for value in bound.values()):
         return func
@@ -44,7 +44,7 @@ def with_elections(func: PrimFunc) -> PrimFunc:
 
 
 def without_unused(func: PrimFunc) -> PrimFunc:
-    """A kernel without values that nothing reads."""
+    """Remove values without uses from a kernel."""
     binds = {bind.var: bind for bind in func.of(Bind)}
     reads = Counter(node for node in func.nodes if isinstance(node, Var))
     todo = [var for var in binds if not reads[var] and _is_free(binds[var].value)]
@@ -61,7 +61,7 @@ def without_unused(func: PrimFunc) -> PrimFunc:
 
 
 def _is_free(value: Expr) -> bool:
-    """Return whether the computation of a value has no effect: it is made of registers, and of elect.sync."""
+    """Return whether computing a value has no side effects, counting elect.sync as pure."""
     return all(_elects(node) for node in walk(value) if isinstance(node, Call))
 
 
@@ -79,7 +79,7 @@ class _Without(Mutator):
 
 
 class _Branches(Mutator):
-    """Gives branches their conditions in full."""
+    """Substitutes the defining expressions into branch conditions."""
 
     def __init__(self, bound: Bound) -> None:
         self.bound = bound
@@ -97,7 +97,7 @@ class _Branches(Mutator):
         return self._joined(made, cond)
 
     def _joined(self, made: If, cond: Expr) -> Stmt:
-        """An election and a condition that is the same in all lanes: one branch inside the other."""
+        """Split a branch on an election and a warp-uniform condition into two nested branches."""
         if isinstance(cond, Binary) and cond.op == "and" and made.orelse is None:
             for first, second in ((cond.a, cond.b), (cond.b, cond.a)):
                 if _elects(second) and self._is_uniform(first, 0):
@@ -105,7 +105,7 @@ class _Branches(Mutator):
         return made
 
     def _is_uniform(self, expr: Expr, depth: int) -> bool:
-        """Return whether a value is made of constants and the numbers of CTAs and warps alone."""
+        """Return whether a value depends only on constants, CTA indices and warp indices."""
         if isinstance(expr, Var):
             return depth < _DEEPEST and expr in self.bound and self._is_uniform(self.bound[expr], depth + 1)
         if isinstance(expr, Special):
@@ -120,7 +120,7 @@ class _Branches(Mutator):
         return False
 
     def _full(self, expr: Expr, depth: int) -> Expr | None:
-        """A condition made of elect.sync, its negation, or of one of these and another; None for any other."""
+        """Expand a condition derived from elect.sync to its full expression, or return None for any other condition."""
         if depth > _DEEPEST:
             return None
         if _elects(expr):
@@ -140,7 +140,7 @@ class _Branches(Mutator):
         return None
 
     def _compared(self, expr: Binary, depth: int) -> Expr | None:
-        """A number that stands for a condition, compared with a constant."""
+        """Expand a comparison between a select that encodes a condition and a constant."""
         chosen, number = self._choice(expr.a, depth), expr.b
         if chosen is None or not isinstance(number, Const):
             return None
@@ -153,7 +153,7 @@ class _Branches(Mutator):
         return inner if yes == (expr.op == "==") else _negated(inner)
 
     def _choice(self, expr: Expr, depth: int) -> Select | None:
-        """The choice between two values behind a number; None for any other number."""
+        """Return the select expression that defines a number, or None."""
         while depth < _DEEPEST:
             if isinstance(expr, Select):
                 return expr

@@ -1,4 +1,4 @@
-"""The state of a lowering: registers and variables as the IR has them, and the statements that are made."""
+"""Lowering state: the IR values and variables of registers, and the statements emitted so far."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DEEPEST = 8
 
 
 def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
-    """The error for an instruction that the simulator does not execute."""
+    """Return the error for an instruction that the simulator does not support."""
     reason = f": {why}" if why else ""
     message = f"the simulator does not execute `{instruction.text}` (line {instruction.line} of the PTX){reason}"
     return TirxError(message, instruction.span, kind="not-modelled")
@@ -101,7 +101,7 @@ class Context:
 
     @contextmanager
     def inside(self) -> Iterator[list[Stmt]]:
-        """The statements that are made inside, as a list of their own."""
+        """Collect the statements emitted inside the context into a separate list."""
         outer, self.out = self.out, []
         try:
             yield self.out
@@ -109,7 +109,7 @@ class Context:
             self.out = outer
 
     def execute(self, entry: Instruction, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
-        """A call of an entry of the table. Raises `TirxError` where the arguments do not fit."""
+        """Return a call to a table entry. Raises `TirxError` if the arguments do not fit."""
         operands, bound = entry.bind(tuple(args), attrs)
         dtype = entry.result_type(operands, dict(bound)) or HANDLE
         return Call(dtype, entry.name, operands, bound, span=self.span)
@@ -118,18 +118,18 @@ class Context:
         self.emit(Evaluate(call, span=self.span))
 
     def declarations(self) -> list[Stmt]:
-        """Statements that allocate the registers that are kept as variables."""
+        """Return the allocations of the registers that are lowered to variables."""
         return [AllocBuffer(buffer) for buffer in self.allocated]
 
     def temporary(self, dtype: DataType, length: int) -> Buffer:
-        """An array of registers that the text does not have."""
+        """Allocate a temporary register array that does not appear in the PTX text."""
         self.temporaries += 1
         buffer = Buffer(f"vector_{self.temporaries}", (length,), dtype, "local")
         self.allocated.append(buffer)
         return buffer
 
     def kept(self, value: Expr, name: str = "value") -> Expr:
-        """A variable for a value that is used several times; a constant or a variable is returned as it is."""
+        """Bind a value to a variable for reuse; constants and variables are returned unchanged."""
         if isinstance(value, (Var, Const)):
             return value
         var = Var(value.dtype, name, span=self.span)
@@ -137,7 +137,7 @@ class Context:
         return var
 
     def of_warps(self, value: Expr) -> Expr:
-        """A value, or the number of the warp where all threads have that value: a warp shares it."""
+        """Replace a value by the warp index if every thread's value equals its warp index."""
         known = thread_values(self._written_out(value, 0), self.launch.warps)
         if known is None:
             return value
@@ -146,7 +146,7 @@ class Context:
         return cast(value.dtype, special("warp_id_in_cta")) if same else value
 
     def _written_out(self, value: Expr, depth: int) -> Expr:
-        """A value whose variables are replaced by their definitions."""
+        """Substitute the definitions of variables into a value, recursively."""
         names = [node for node in walk(value) if isinstance(node, Var) and node in self.definitions]
         if not names or depth > DEEPEST:
             return value
@@ -155,7 +155,7 @@ class Context:
     # -- registers -----------------------------------------------------------------------------------------------
 
     def place(self, register: Register) -> tuple[Buffer, int]:
-        """The buffer of a register that is kept as a variable, and its index there."""
+        """Return the buffer and index of a register that is lowered to a variable."""
         name = name_of(register)
         slot = self.registers.slots.get(name)
         if slot is not None:
@@ -170,7 +170,7 @@ class Context:
         return buffer, 0
 
     def raw(self, register: Register) -> Expr:
-        """The value of a register in the type in which it is kept."""
+        """Return the value of a register in its storage type."""
         known = self.values.get(name_of(register))
         if known is None:
             buffer, index = self.place(register)
@@ -178,7 +178,7 @@ class Context:
         return unary("not", known) if register.negated else known
 
     def read(self, operand: Operand, dtype: DataType | None = None) -> Expr:
-        """The value of an operand; of `dtype` where that is given."""
+        """Return the value of an operand, converted to `dtype` if given."""
         if isinstance(operand, Register):
             value = self.raw(operand)
         elif isinstance(operand, Immediate):
@@ -199,7 +199,7 @@ class Context:
         return const(bool(value) if dtype.is_bool else value, dtype)
 
     def write(self, operand: Operand, value: Expr) -> None:
-        """Set a register."""
+        """Write a value to a register."""
         if isinstance(operand, Sink):
             if isinstance(value, Call):
                 self.evaluate(value)
@@ -221,23 +221,23 @@ class Context:
         self.emit(BufferStore(buffer, (const(index),), as_type(buffer.dtype, value), span=self.span))
 
     def make_variable(self, operand: Operand) -> None:
-        """Let a register be a variable, since several statements set it."""
+        """Mark a register as a mutable variable because several statements write it."""
         if isinstance(operand, Register):
             self.variable.add(name_of(operand))
 
     def definitions_of(self, var: Var, value: Expr) -> Var:
-        """Note the definition of a variable, unless it is a call, and return the variable."""
+        """Record the definition of a variable, unless it is a call, and return the variable."""
         if not isinstance(value, Call):
             self.definitions[var] = value
         return var
 
     def is_read(self, operand: Operand) -> bool:
-        """Return whether an instruction reads the register that an operand sets."""
+        """Return whether any instruction reads the destination register of an operand."""
         use = self.registers.uses.get(name_of(operand)) if isinstance(operand, Register) else None
         return use is not None and bool(use.reads)
 
     def pointers(self, items: Sequence[Operand]) -> tuple[AddressOf, ...]:
-        """Pointers to registers, one each."""
+        """Return one pointer per register."""
         found: list[AddressOf] = []
         for item in items:
             if not isinstance(item, Register):
@@ -249,7 +249,7 @@ class Context:
     # -- addresses -----------------------------------------------------------------------------------------------
 
     def symbol(self, symbol: Symbol) -> Expr:
-        """The address of a variable, in its own state space unless it is generic."""
+        """Return the address of a variable, in its own state space or as a generic address."""
         if symbol.name in self.locals.offsets:
             return const(self.locals.offsets[symbol.name] + symbol.offset, ADDRESS)
         value = self.variables.address(symbol.name, self.span)
@@ -258,7 +258,7 @@ class Context:
         return binary("+", value, const(symbol.offset, value.dtype)) if symbol.offset else value
 
     def address(self, operand: Address, *, generic: bool = False) -> Pointer:
-        """An address in brackets. generic: it is a generic address, which must lie in shared memory."""
+        """Return the value of a bracketed address. generic: the address is generic and must lie in shared memory."""
         base = self.read(operand.base)
         if base.dtype.is_float:
             base = as_type(ADDRESS, base)
@@ -268,13 +268,13 @@ class Context:
         return Pointer(HANDLE, value, self.targets(operand.base), span=self.span)
 
     def names(self, operand: Operand) -> frozenset[str]:
-        """The names of the arrays and variables that an address may point into."""
+        """Return the names of the arrays and variables that an address may point into."""
         if isinstance(operand, Symbol):
             return frozenset((operand.name,))
         return self.origins.get(name_of(operand), frozenset()) if isinstance(operand, Register) else frozenset()
 
     def targets(self, operand: Operand) -> tuple[Buffer, ...] | None:
-        """The buffers that an address may point into; None for any."""
+        """Return the buffers that an address may point into, or None if it may point anywhere."""
         names = self.names(operand)
         found = [self.bound.arrays.get(name) or self.variables.buffer(name) for name in sorted(names - {ANYWHERE})]
         buffers = tuple(buffer for buffer in found if buffer is not None)
@@ -282,7 +282,7 @@ class Context:
 
 
 def side_by_side(pointers: Sequence[AddressOf]) -> bool:
-    """Return whether pointers to registers (`Context.pointers`) go through one buffer in order."""
+    """Return whether register pointers refer to consecutive elements of one buffer."""
     first = pointers[0]
     start = int_value(first.indices[0])
     return start is not None and all(
@@ -292,7 +292,7 @@ def side_by_side(pointers: Sequence[AddressOf]) -> bool:
 
 
 def as_type(dtype: DataType, value: Expr) -> Expr:
-    """A value as another type: by its bits where it has as many, else converted. Constants are folded."""
+    """Reinterpret a value as another type of equal width, or convert it otherwise; constants are folded."""
     if isinstance(value, Const) and value.dtype.bits == dtype.bits and not dtype.is_bool and not value.dtype.is_bool:
         if value.dtype.is_float and dtype.is_integer:
             word = np.asarray(value.value, _numpy(value.dtype)).view(f"u{dtype.itemsize}")
@@ -310,7 +310,7 @@ def _numpy(dtype: DataType) -> str:
 
 
 def _number(operand: Float, dtype: DataType | None) -> Expr:
-    """A constant by its bits: a float where one is wanted, else the bits."""
+    """Return a floating-point constant, or its bit pattern if the context needs an integer."""
     form, kind = ("<If", "float32") if operand.width == 32 else ("<Qd", "float64")
     value = struct.unpack(f"<{form[2]}", struct.pack(f"<{form[1]}", operand.bits))[0]
     if dtype is not None and dtype.is_float:

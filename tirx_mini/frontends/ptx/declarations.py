@@ -1,4 +1,4 @@
-"""Declarations of registers, variables and parameters (PTX ISA: "State Spaces, Types, and Variables")."""
+"""Parser for declarations of registers, variables and parameters (PTX ISA: "State Spaces, Types, and Variables")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+([%$\w]+)(?:<(\d+)>)?\s*\Z")
 
 
 def declarations(text: str, line: int, span: Span = NO_SPAN) -> tuple[Declaration, ...]:
-    """The declarations of a statement, without its semicolon: ``.reg .b32 %r<5>``, ``.shared .align 16 .b8 a[64]``."""
+    """Parse a declaration statement without its semicolon: ``.reg .b32 %r<5>``, ``.shared .align 16 .b8 a[64]``."""
     simple = _REGISTERS.match(text)
     if simple is not None and simple[1] in TYPES:
         kind, name, count = simple.groups()
@@ -35,7 +35,7 @@ def declarations(text: str, line: int, span: Span = NO_SPAN) -> tuple[Declaratio
 
 
 def parameters(reader: Operands, line: int) -> tuple[Declaration, ...]:
-    """The parameters of a list in parentheses. Without parentheses, the result is empty."""
+    """Parse a parenthesised parameter list; return () if there are no parentheses."""
     if reader.peek() != "(":
         return ()
     reader.take("(")
@@ -49,7 +49,7 @@ def parameters(reader: Operands, line: int) -> tuple[Declaration, ...]:
 
 
 def _declared(reader: Operands, line: int, span: Span, alone: bool = False) -> Iterator[Declaration]:
-    """The names of one declaration. alone: the declaration has one name, and a comma ends it."""
+    """Parse the names of one declaration. alone: the declaration has one name, terminated by a comma."""
     of = _Qualifiers()
     while reader.peek() == ".":
         reader.take(".")
@@ -79,7 +79,7 @@ def _declared(reader: Operands, line: int, span: Span, alone: bool = False) -> I
 
 @dataclass
 class _Qualifiers:
-    """The words with a dot in front of the names of a declaration; the fields are those of `Declaration`."""
+    """The dotted qualifiers before the names of a declaration; the fields are those of `Declaration`."""
 
     space: str = ""
     kind: str = ""
@@ -90,7 +90,7 @@ class _Qualifiers:
     pointer_align: int = 0
 
     def take(self, word: str, reader: Operands) -> None:
-        """Note one word and its arguments, which the reader has."""
+        """Record one qualifier and consume its arguments from the reader."""
         if word in LINKAGE:
             self.linkage = word
         elif word in TYPES:
@@ -127,7 +127,7 @@ def _extents(reader: Operands) -> Iterator[int | None]:
 
 
 def _initial(reader: Operands) -> Initial:
-    """An initialiser: a constant, an address, or a list of them in braces."""
+    """Parse an initialiser: a constant, an address, or a braced list."""
     if reader.peek() == "{":
         reader.take("{")
         items: list[Initial] = []
@@ -153,7 +153,7 @@ def _initial(reader: Operands) -> Initial:
 
 
 def _skip(reader: Operands) -> None:
-    """Skip parentheses and what is in them."""
+    """Skip a parenthesised group."""
     reader.take("(")
     depth = 1
     while depth:

@@ -1,4 +1,5 @@
-"""Element types of variables that are declared as bytes, as NVVM does with all arrays: by what accesses them."""
+"""Inference of element types for byte arrays, which NVVM emits for all arrays, from the instructions that access them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _KINDS = ("f", "s", "u", "b")
 
 
 def with_element_types(variables: tuple[Declaration, ...], code: Iterable[Instruction]) -> tuple[Declaration, ...]:
-    """The variables, with the type of all accesses for an array of bytes where these have one width."""
+    """Retype byte arrays with the type of their accesses if all accesses have the same width."""
     arrays = {each.name: each for each in variables if each.type == "b8" and len(each.shape) == 1 and not each.initial}
     if not arrays:
         return variables

@@ -1,4 +1,4 @@
-"""Instructions of the table of `isa`: an opcode is read there, and its operands put in the places that its PTX has."""
+"""Lowering of PTX instructions through the `isa` table: match the opcode, then place its operands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _readings(opcode: str) -> tuple[Reading, ...]:
 
 
 def call_entry(context: Context, instruction: PtxInstruction) -> bool:
-    """Lower an instruction of the table. Return whether the table has it with these operands."""
+    """Lower an instruction through the `isa` table. Return whether the table has an entry for its operands."""
     words = instruction.opcode
     operands = instruction.operands
     if _POLICY in words:
@@ -50,7 +50,7 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
 
 
 def _slots(operands: Sequence[Operand]) -> list[Operand]:
-    """The operands in the order of the text; what follows a comma in brackets is an operand of its own."""
+    """Flatten the operands in textual order, counting those after a comma in brackets as separate operands."""
     found: list[Operand] = []
     for operand in operands:
         found.append(operand)
@@ -60,7 +60,7 @@ def _slots(operands: Sequence[Operand]) -> list[Operand]:
 
 
 def _placed(reading: Reading, given: Sequence[Operand]) -> list[tuple[str, Operand]] | None:
-    """The operands by the names of their places, or None where they do not fit."""
+    """Map operands to their named slots, or return None if they do not fit."""
     places, operands = list(reading.places), list(given)
     if operands and isinstance(operands[0], Sink) and len(operands) == len(places) + 1:
         operands = operands[1:]
@@ -84,7 +84,7 @@ def _placed(reading: Reading, given: Sequence[Operand]) -> list[tuple[str, Opera
 
 
 def _fits(operand: Operand, kind: OperandKind | None, place: str, variadic: bool) -> bool:
-    """Return whether an operand may stand in a place."""
+    """Return whether an operand is valid in a slot."""
     if kind is OperandKind.REGISTERS:
         return isinstance(operand, (Vector, Register))
     if isinstance(operand, Vector):
@@ -99,7 +99,7 @@ def _variadic(entry: Instruction, place: str) -> bool:
 
 
 def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operand]], generic: bool) -> None:
-    """Make the call, and set its result."""
+    """Emit the call and assign its result."""
     entry, attrs = reading.entry, dict(reading.attrs)
     result: Operand | None = None
     values: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operan
 
 
 def _elected(context: Context, result: Pair, call: Expr) -> None:
-    """elect.sync with the number of the lane: the simulator elects the lowest active one."""
+    """Lower elect.sync with a lane result; the simulator elects the lowest active lane."""
     context.write(result.second, call)
     mask = value_of("activemask.b32", DataType("uint32"))
     first = binary("&", mask, binary("+", binary("^", mask, const((1 << 32) - 1, "uint32")), const(1, "uint32")))
@@ -145,7 +145,7 @@ def _modifier(operand: Operand) -> Any:
 
 
 def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, Any]) -> DataType | None:
-    """The type in which an operand is read."""
+    """Return the type in which an operand is read."""
     if wanted.kind is OperandKind.TYPED:
         if entry.carriers is not None:
             return TYPES.get(entry.carriers(**{a.name: a.default for a in entry.attributes} | dict(attrs))[0])
@@ -156,7 +156,7 @@ def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, Any]) ->
 def _value(
     context: Context, entry: Instruction, wanted: OperandType, operand: Operand, attrs: Mapping[str, Any], generic: bool
 ) -> Any:
-    """An operand as the entry takes it."""
+    """Convert an operand to the form that the table entry expects."""
     kind = wanted.kind
     if kind is OperandKind.REGISTERS:
         items = operand.items if isinstance(operand, Vector) else (operand,)
@@ -176,7 +176,7 @@ def _value(
 
 
 def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, access: Access) -> Any:
-    """Registers for an operand: a pointer where they lie side by side, else one to each where the entry takes these."""
+    """Return one pointer if the registers are contiguous, else a pointer to each register if the entry accepts that."""
     if side_by_side(pointers):
         return pointers[0]
     if entry.scattered:
@@ -194,7 +194,7 @@ def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instructio
 
 
 def _tensor_map(context: Context, operand: Operand) -> Expr:
-    """The tensor map at an address: a parameter, by the origin of the address."""
+    """Return the tensor-map parameter that an address originates from."""
     base = operand.base if isinstance(operand, Address) else operand
     maps = [context.bound.maps[name] for name in context.names(base) if name in context.bound.maps]
     if len(maps) != 1:

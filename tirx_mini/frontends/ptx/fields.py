@@ -1,4 +1,4 @@
-"""Fields of bits: bfind, bfe and bfi of 64 bits, and the modes of prmt."""
+"""Bit-field instructions: bfind, 64-bit bfe and bfi, and the modes of prmt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .opcodes import Operation, Words
 
 
 def found(words: Words) -> Operation | None:
-    """bfind: the place of the highest bit that differs from the sign; .shiftamt: how far to shift it to the top."""
+    """Lower bfind: the position of the highest bit that differs from the sign; .shiftamt gives the shift to the top."""
     signed, bits = words.kind.startswith("s"), words.dtype.bits
     count = DataType("uint32")
 
@@ -27,7 +27,7 @@ def found(words: Words) -> Operation | None:
 
 
 def extracted(words: Words) -> Operation | None:
-    """bfe of 64 bits."""
+    """Lower 64-bit bfe."""
     if words.dtype.bits != 64:
         return None
     byte, u64 = DataType("uint32"), DataType("uint64")
@@ -52,7 +52,7 @@ def extracted(words: Words) -> Operation | None:
 
 
 def inserted(words: Words) -> Operation | None:
-    """bfi of 64 bits."""
+    """Lower 64-bit bfi."""
     if words.dtype.bits != 64:
         return None
     byte, u64 = DataType("uint32"), DataType("uint64")
@@ -68,7 +68,7 @@ def inserted(words: Words) -> Operation | None:
 
 
 def _ones(length: Expr) -> Expr:
-    """A word of 64 bits whose lowest `length` bits are ones; all of them from a length of 64 on."""
+    """Return a 64-bit mask with the lowest `length` bits set, saturating at 64."""
     byte, u64 = DataType("uint32"), DataType("uint64")
     shift = cast(u64, binary("min", length, const(63, byte)))
     below = binary("-", binary("<<", const(1, u64), shift), const(1, u64))
@@ -87,7 +87,7 @@ _SELECTORS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
 
 
 def permuted(mode: str, a: Expr, b: Expr, c: Expr) -> Expr:
-    """prmt.b32 in a mode; "" for its default."""
+    """Lower prmt.b32 in the given mode; "" is the default mode."""
     if mode:
         low = binary("&", c, const(3, c.dtype))
         words = [sum(byte << 4 * place for place, byte in enumerate(_SELECTORS[mode](n))) for n in range(4)]

@@ -1,4 +1,4 @@
-"""Files of PTX and CUDA C++, as commands take them: ``check kernel.cu:reduce --args … --grid … --block …``."""
+"""PTX and CUDA C++ files as command-line programs: ``check kernel.cu:reduce --args … --grid … --block …``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ HOW = 'give its launch, as in --args "float32[1024], float32[8], 1024" --grid 8 
 
 
 class PtxFiles:
-    """Programs that the command line launches (`course.LaunchedFiles`)."""
+    """PTX and CUDA programs launched from the command line (`course.LaunchedFiles`)."""
 
     def has(self, program: str) -> bool:
-        """Return False: only files of these suffixes have such programs (`course.Programs`)."""
+        """Return False, since only files with a PTX or CUDA suffix hold such programs (`course.Programs`)."""
         return False
 
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
@@ -50,7 +50,7 @@ class PtxFiles:
 
 
 def read_file(path: Path, name: str, launch: LaunchText, gpu: str | None) -> Entry:
-    """A kernel of a file by its name. Raises `KernelFileError` for a file that cannot be read, and `TirxError`."""
+    """Read a kernel of a file by name. Raises `KernelFileError` for unreadable files, and `TirxError`."""
     if not path.is_file():
         raise KernelFileError(f"{path} does not exist")
     if path.suffix == ".ptx":

@@ -1,4 +1,4 @@
-"""The body of a function without scopes: names that repeat are renamed, so that each is unique in the function."""
+"""Scope elimination: rename the declarations of nested scopes so that every name is unique in its function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .syntax import (
 
 @dataclass(frozen=True)
 class Flat:
-    """A body. registers: type and vector length by name; variables: those that it declares; targets: its tables."""
+    """A body without nested scopes. registers: type and vector length by name; targets: its jump tables."""
 
     code: tuple[Instruction | Label, ...]
     registers: Mapping[str, tuple[str, int]]
@@ -38,13 +38,13 @@ class Flat:
 
     @property
     def names(self) -> set[str]:
-        """All that it declares."""
+        """All names that the body declares."""
         labels = {each.name for each in self.code if isinstance(each, Label)}
         return {*self.registers, *labels, *self.targets, *(each.name for each in self.variables)}
 
 
 def flatten(function: Function) -> Flat:
-    """The body of a function that has one."""
+    """Flatten the nested scopes of a function's body."""
     flattening = _Flattening()
     for parameter in (*function.parameters, *function.results):
         if parameter.space == "reg":
@@ -56,7 +56,7 @@ def flatten(function: Function) -> Flat:
 
 
 class Fresh:
-    """Names that nobody has: the name itself, or one with a number behind it."""
+    """A generator of unused names, which appends a number to a name that is taken."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
@@ -72,7 +72,7 @@ class Fresh:
 
 
 def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
-    """The operand with other names for registers and symbols; those that `names` lacks stay."""
+    """Rename the registers and symbols of an operand; names missing from `names` are unchanged."""
     if isinstance(operand, (Register, Symbol)):
         name = names.get(operand.name)
         return operand if name is None else replace(operand, name=name)
@@ -87,7 +87,7 @@ def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
 
 
 def with_names(instruction: Instruction, names: Mapping[str, str], call: Span | None = None) -> Instruction:
-    """The instruction with other names, inlined at a call where that is given."""
+    """Rename the registers and symbols of an instruction, and record the call site if it is inlined."""
     guard = instruction.guard
     if guard is not None and guard.name in names:
         guard = replace(guard, name=names[guard.name])
@@ -96,7 +96,7 @@ def with_names(instruction: Instruction, names: Mapping[str, str], call: Span | 
 
 
 class _Flattening:
-    """The part of a body that has been flattened so far."""
+    """The flattened prefix of a body."""
 
     def __init__(self) -> None:
         self.code: list[Instruction | Label] = []
@@ -106,7 +106,7 @@ class _Flattening:
         self.fresh = Fresh()
 
     def scope(self, body: tuple[Statement, ...], outer: Mapping[str, str]) -> None:
-        """Add the statements of a scope. outer: the new names of what is declared around it."""
+        """Append the statements of a scope. outer: the renamings of the enclosing scopes."""
         names = {**outer, **self._own(body)}
         names = {old: new for old, new in names.items() if old != new}
         for each in body:
@@ -124,7 +124,7 @@ class _Flattening:
                 self.targets[name] = replace(each, name=name, names=new)
 
     def _own(self, body: tuple[Statement, ...]) -> dict[str, str]:
-        """The names that a scope declares, with those that they get."""
+        """Return unique names for the declarations of a scope."""
         found: dict[str, str] = {}
         for each in body:
             if isinstance(each, (Label, Targets, Prototype)):

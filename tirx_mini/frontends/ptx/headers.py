@@ -1,4 +1,4 @@
-"""Headers that CUDA files include for a name or two and that NVRTC lacks, reduced to the names that kernels use.
+"""Minimal replacements for headers that CUDA files include but NVRTC lacks.
 
 NVRTC itself has `assert` and `printf`.
 """

@@ -1,4 +1,4 @@
-"""Calls of functions of the module, replaced by their bodies.
+"""Inlining of calls to functions defined in the module.
 
 Formal parameters stand for the variables that the call passes. Calls of functions without a body, such as `vprintf`,
 stay, and so do calls through an address that is not known.
@@ -28,20 +28,20 @@ from .syntax import (
 
 
 def inlined(module: Module, function: Function) -> Flat:
-    """The body of a function of the module with all calls inlined. Raises `TirxError` for a recursive one."""
+    """Return a function's body with all calls inlined. Raises `TirxError` for recursion."""
     functions = {each.name: each for each in module.functions if each.body is not None}
     return _Inlining(functions).body(function, ())
 
 
 class _Inlining:
-    """functions: those with bodies, by name; done: bodies that are inlined already."""
+    """Inlines calls. functions: the defined functions by name; done: the bodies already inlined."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self.functions = functions
         self.done: dict[str, Flat] = {}
 
     def body(self, function: Function, callers: tuple[str, ...]) -> Flat:
-        """callers: the functions whose calls led here, outermost first."""
+        """Return the inlined body of a function. callers: the call chain, outermost first."""
         if function.name not in self.done:
             flat = flatten(function)
             self.done[function.name] = _Body(self, flat, (*callers, function.name)).flat()
@@ -49,7 +49,7 @@ class _Inlining:
 
 
 class _Body:
-    """A body, growing as its calls are inlined. addresses: registers that hold the address of a known function."""
+    """A body under inlining. addresses: the registers that hold the address of a known function."""
 
     def __init__(self, inlining: _Inlining, flat: Flat, callers: tuple[str, ...]) -> None:
         self.inlining, self.callers = inlining, callers
@@ -75,7 +75,7 @@ class _Body:
         return Flat(tuple(self.code), self.registers, tuple(self.variables), self.targets)
 
     def _inline(self, call: Instruction, function: Function) -> None:
-        """Add the body of a function that is called."""
+        """Append the body of the called function."""
         inner = self.inlining.body(function, self.callers)
         results, arguments = _results_and_arguments(call)
         if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
@@ -105,7 +105,7 @@ class _Body:
         self.code.append(Label(end, call.line))
 
     def _pass(self, call: Instruction, formal: Declaration, actual: Operand, names: dict[str, str], into: bool) -> None:
-        """Let a formal parameter stand for an actual one, or move the value between their registers."""
+        """Substitute the actual parameter for the formal one, or emit a move between their registers."""
         if formal.space == "param" and isinstance(actual, Symbol):
             names[formal.name] = actual.name
             return
@@ -120,7 +120,7 @@ class _Body:
         self.code.append(replace(call, opcode=("mov", formal.type), operands=operands, guard=None))
 
     def _declare(self, inner: Flat, names: Mapping[str, str]) -> None:
-        """Add what an inlined body declares. Shared, global and constant variables are those of all calls."""
+        """Add the declarations of an inlined body; shared, global and constant variables are common to all calls."""
         self.registers.update((names[name], kind) for name, kind in inner.registers.items())
         known = {each.name for each in self.variables}
         for each in inner.variables:
@@ -134,12 +134,12 @@ class _Body:
 
 
 def _of_all_calls(flat: Flat) -> set[str]:
-    """Variables of a body that exist once, and not once a call."""
+    """Return the variables that are allocated once rather than once per call."""
     return {each.name for each in flat.variables if each.space not in ("local", "param")}
 
 
 def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[str, str]:
-    """Registers that are written once, with the address of a function."""
+    """Return the registers whose only definition is the address of a function."""
     found: dict[str, str] = {}
     written: set[str] = set()
     for each in flat.code:
@@ -156,7 +156,7 @@ def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[s
 
 
 def _callee(call: Instruction, addresses: Mapping[str, str]) -> str | None:
-    """The name of the function that an instruction calls, None where it calls none that is known."""
+    """Return the name of the called function, or None if it is unknown."""
     if call.opcode[0] != "call":
         return None
     for each in call.operands:
@@ -168,7 +168,7 @@ def _callee(call: Instruction, addresses: Mapping[str, str]) -> str | None:
 
 
 def _results_and_arguments(call: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
-    """``(results), name, (arguments)``; each list may be left out."""
+    """Split the operands of a call into results and arguments; both lists are optional."""
     groups = [each for each in call.operands if isinstance(each, Group)]
     has_results = bool(call.operands) and isinstance(call.operands[0], Group)
     results = groups[0].items if has_results else ()

@@ -1,4 +1,4 @@
-"""One entry of a module as a `Kernel`: calls inlined, control flow structured."""
+"""Construction of a `Kernel` from a module's entry: inline the calls and structure the control flow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def entries(module: Module) -> Iterator[Function]:
 
 
 def entry_of(module: Module, name: str = "") -> Function:
-    """The entry with a name, or the only entry. Raises `TirxError` if the module does not have exactly one."""
+    """Return the entry with the given name, or the only entry. Raises `TirxError` if there is not exactly one match."""
     names = [each.name for each in entries(module)]
     wanted = [each for each in entries(module) if name in ("", each.name)]
     if len(wanted) != 1:
@@ -32,7 +32,7 @@ def entry_of(module: Module, name: str = "") -> Function:
 
 
 def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Kernel:
-    """The kernel of a name, as `entry_of`. parameters: the names that its source gives them.
+    """Return the kernel of the given name, as in `entry_of`. parameters: their names in the source.
 
     Raises `TirxError`, too, where its calls or jumps cannot be followed.
     """

@@ -1,4 +1,4 @@
-"""Accesses of local memory, and of the parameters of calls, which are variables of the thread."""
+"""Lowering of accesses to local memory and to call parameters, both of which are per-thread variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .syntax import Address, Instruction, Sink, Symbol, Vector
 
 
 def is_local(context: Context, instruction: Instruction, space: str) -> bool:
-    """Return whether an access is one of local memory for certain."""
+    """Return whether an access certainly refers to local memory."""
     address = next(each for each in instruction.operands if isinstance(each, Address))
     if isinstance(address.base, Symbol):
         return context.locals.array(address.base.name) is not None
@@ -24,7 +24,7 @@ def is_local(context: Context, instruction: Instruction, space: str) -> bool:
 
 
 def access_local(context: Context, instruction: Instruction, kind: str, space: str) -> None:
-    """A load or a store of local memory."""
+    """Lower a load or store of local memory."""
     stores = instruction.opcode[0] == "st"
     address = instruction.operands[0 if stores else 1]
     value = instruction.operands[1 if stores else 0]
@@ -50,7 +50,7 @@ def access_local(context: Context, instruction: Instruction, kind: str, space: s
 def _place(
     context: Context, instruction: Instruction, address: Address, space: str
 ) -> tuple[Array, str, Expr]:
-    """The array of an access, its name, and the first byte."""
+    """Return the array, the variable name and the byte offset of an access."""
     if isinstance(address.base, Symbol):
         name = address.base.name
         array = context.locals.arrays.get(name)

@@ -1,4 +1,4 @@
-"""Local memory: the variables of a thread as arrays of registers, and the calls that take their values from it.
+"""Local memory: per-thread variables lowered to register arrays.
 
 Variables whose address is taken share one frame, whose bytes have addresses from 0 on. Each array has elements of the
 narrowest access to it; wider accesses are made of several.
@@ -24,7 +24,7 @@ _INDEX = DataType("int32")
 
 @dataclass(frozen=True)
 class Array:
-    """The bytes of variables. width: those of an element."""
+    """The storage of variables in local memory. width: bytes of an element."""
 
     buffer: Buffer
     width: int
@@ -32,7 +32,7 @@ class Array:
 
 @dataclass(frozen=True)
 class LocalMemory:
-    """The variables of a thread. offsets: of those in the frame. arrays: of the others and of the frame, by name.
+    """The local variables of a thread. offsets: byte offsets in the frame. arrays: the frame and other arrays, by name.
 
     generic: whether generic addresses may be those of local memory.
     """
@@ -42,11 +42,11 @@ class LocalMemory:
     generic: bool
 
     def array(self, name: str) -> Array | None:
-        """The array that holds a variable."""
+        """Return the array that holds a variable."""
         return self.arrays.get(name) or (self.arrays.get(FRAME) if name in self.offsets else None)
 
     def initialised(self) -> list[Stmt]:
-        """Statements that give the frame its first values: compilers copy bytes that nothing has set."""
+        """Return statements that initialise the frame, since compilers copy bytes that were never written."""
         frame = self.arrays.get(FRAME)
         if frame is None:
             return []
@@ -55,7 +55,7 @@ class LocalMemory:
         return [For(index, const(0), const(frame.buffer.size), store, parallel=True)]
 
     def load(self, array: Array, offset: Expr, kind: str) -> Expr:
-        """The value of a type at a byte of an array."""
+        """Return the value of the given type at a byte offset of an array."""
         width = bits_of(kind) // 8
         whole = DataType(f"uint{8 * width}")
         total: Expr | None = None
@@ -69,7 +69,7 @@ class LocalMemory:
         return total
 
     def store(self, array: Array, offset: Expr, value: Expr) -> list[Stmt]:
-        """Statements that set the bytes of a value, an unsigned integer, from `offset` on."""
+        """Return statements that store an unsigned integer at a byte offset of an array."""
         width = value.dtype.itemsize
         stmts: list[Stmt] = []
         for place, index in enumerate(_indices(array, offset, width)):
@@ -82,14 +82,14 @@ class LocalMemory:
 
 
 def _indices(array: Array, offset: Expr, width: int) -> list[Expr]:
-    """The elements of `width` bytes from `offset` on."""
+    """Return the element indices that cover `width` bytes at `offset`."""
     shift = array.width.bit_length() - 1
     first = binary(">>", cast(_INDEX, offset), const(shift)) if shift else cast(_INDEX, offset)
     return [binary("+", first, const(place)) for place in range(max(1, width // array.width))]
 
 
 def place_locals(declared: Iterable[Declaration], flat: Sequence[Instruction], origins: Origins) -> LocalMemory:
-    """The variables of a thread in arrays."""
+    """Assign the local variables of a thread to arrays."""
     variables = {each.name: each for each in declared if each.space in _SPACES}
     taken = {name for instruction in flat for name in _taken(instruction) if name in variables}
     widths: dict[str, int] = {}
@@ -131,7 +131,7 @@ def _frame(variables: Sequence[Declaration]) -> tuple[dict[str, int], int]:
 
 
 def _taken(instruction: Instruction) -> Iterable[str]:
-    """The variables whose address an instruction takes, other than to access them."""
+    """Return the variables whose address an instruction uses other than for an access."""
     if instruction.opcode[0] == "call":
         return ()
     items = [item for each in instruction.operands for item in (each.items if isinstance(each, Vector) else (each,))]
@@ -141,7 +141,7 @@ def _taken(instruction: Instruction) -> Iterable[str]:
 def _named(
     address: Address, instruction: Instruction, origins: Origins, variables: Mapping[str, Declaration]
 ) -> Iterable[str]:
-    """The variables that an access may reach."""
+    """Return the variables that an access may refer to."""
     if isinstance(address.base, Symbol):
         return [address.base.name] if address.base.name in variables else []
     known: Iterable[str] = origins.get(name_of(address.base), ()) if isinstance(address.base, Register) else ()

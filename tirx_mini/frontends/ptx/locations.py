@@ -17,14 +17,14 @@ _LOC = re.compile(
 
 
 def kept_lines(text: str, language: str, file: str = "") -> str:
-    """Let messages show the lines of a text. Return the name of these lines: `file`, or one made of a hash."""
+    """Register a text's lines for messages, and return its file name or a name derived from its hash."""
     name = file or f"<{language} {sha256(text.encode()).hexdigest()[:8]}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     return name
 
 
 class Locations:
-    """The places of the source that a text names.
+    """The source locations in a text.
 
     files: the names of ``.file``, by number. Line information of the same place with the calls that inlined it is in
     `places`: a location that was inlined names its call by file, line and column alone.
@@ -36,11 +36,11 @@ class Locations:
 
     @classmethod
     def of(cls, text: str) -> Locations:
-        """Those of a text; ``.file`` may stand behind the code that refers to it."""
+        """Collect the locations of a text; ``.file`` may follow the code that refers to it."""
         return cls({int(number): str(Path(*parts)) for number, *parts in _FILE.findall(text)})
 
     def span(self, text: str, before: Span | None) -> Span | None:
-        """The place that ``.loc`` with these values names; `before` for code of no line (line 0)."""
+        """Return the span of a ``.loc`` directive, or `before` for code without a line (line 0)."""
         match = _LOC.match(text)
         if match is None or match[2] == "0":
             return before

@@ -1,4 +1,4 @@
-"""Loops of a graph of blocks, and graphs in which every loop has one entry.
+"""Loop analysis of block graphs, and the transformation of irreducible graphs to reducible ones.
 
 A loop that can be entered at two places gets a copy of the blocks behind the second entry, up to the first one (node
 splitting); compilers make such loops seldom, so that little is copied.
@@ -19,12 +19,12 @@ MOST_BLOCKS = 20_000
 
 
 def successors(found: Mapping[int, Block]) -> dict[int, tuple[int, ...]]:
-    """The graph of blocks."""
+    """Return the successor graph of the blocks."""
     return {number: block.successors for number, block in found.items()}
 
 
 def reducible(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
-    """The blocks with copies, so that each loop has one entry. They do the same."""
+    """Make the control-flow graph reducible by duplicating blocks, so that each loop has one entry."""
     blocks = dict(found)
     while (split := _second_entry(successors(blocks), root)) is not None:
         region, header, entry = split
@@ -39,7 +39,7 @@ def reducible(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
 
 
 def _second_entry(graph: Graph, root: int) -> tuple[set[int], int, int] | None:
-    """A loop with several entries: its blocks, the entry that stays, and another one. None if all loops have one."""
+    """Find a loop with several entries: its blocks, the header and another entry. Return None if there is none."""
     place = {node: i for i, node in enumerate(reverse_postorder(graph, root))}
     before = predecessors(graph)
     parts: list[Collection[int]] = [list(graph)]
@@ -58,7 +58,7 @@ def _second_entry(graph: Graph, root: int) -> tuple[set[int], int, int] | None:
 
 
 def _copy(blocks: dict[int, Block], loop: set[int], header: int, entry: int) -> None:
-    """Let all that enters the loop at `entry` from outside go to copies, which lead to the header."""
+    """Redirect outside edges into the loop at `entry` to a copy of the blocks up to the header."""
     copied = _reached(blocks, entry, loop - {header})
     first = max(blocks) + 1
     number = {old: first + i for i, old in enumerate(sorted(copied))}
@@ -70,7 +70,7 @@ def _copy(blocks: dict[int, Block], loop: set[int], header: int, entry: int) -> 
 
 
 def _reached(blocks: Mapping[int, Block], start: int, within: set[int]) -> set[int]:
-    """The blocks that `start` reaches without leaving `within`."""
+    """Return the blocks reachable from `start` within `within`."""
     found = {start}
     waiting = [start]
     while waiting:
@@ -82,7 +82,7 @@ def _reached(blocks: Mapping[int, Block], start: int, within: set[int]) -> set[i
 
 
 def _retargeted(end: Terminator, number: Mapping[int, int]) -> Terminator:
-    """The jump to other blocks, where `number` has another one."""
+    """Return the terminator with its targets renumbered."""
     if isinstance(end, Jump):
         return Jump(number.get(end.target, end.target))
     if isinstance(end, Branch):
@@ -93,7 +93,7 @@ def _retargeted(end: Terminator, number: Mapping[int, int]) -> Terminator:
 
 
 def direct(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
-    """The blocks without those that only jump: what led to one leads to where it jumps."""
+    """Remove blocks that only jump, and redirect their predecessors to the final target."""
     to = {number: block.end.target for number, block in found.items() if not block.code and isinstance(block.end, Jump)}
     for number in list(to):
         seen = {number}
@@ -106,7 +106,7 @@ def direct(found: Mapping[int, Block], root: int = 0) -> dict[int, Block]:
 
 
 def loop_bodies(graph: Graph, root: int) -> dict[int, set[int]]:
-    """The blocks of each loop, by its entry, in a graph whose loops have one entry each."""
+    """Return the blocks of each loop of a reducible graph, keyed by the loop header."""
     place = {node: i for i, node in enumerate(reverse_postorder(graph, root))}
     before = predecessors(graph)
     found: dict[int, set[int]] = {}
@@ -131,7 +131,7 @@ _TOGETHER = ("bar", "barrier", "shfl", "vote", "match", "redux", "elect", "mma",
 
 
 def with_locks(found: Mapping[int, Block], root: int = 0) -> tuple[dict[int, Block], dict[int, set[int]]]:
-    """The blocks, those behind loops that acquire a lock in two: up to the release, and the rest.
+    """Split the blocks after lock-acquiring loops at the release of the lock.
 
     The second result has the first halves, by the entries of the loops. A lane that holds a lock must get to its
     release while other lanes of its warp still try: these halves belong to the loop, and lanes meet behind them.
@@ -158,7 +158,7 @@ def _acquires(instruction: Instruction) -> bool:
 
 
 def _released(block: Block) -> int:
-    """The number of instructions up to the last one that may release a lock, before any of several threads."""
+    """Return the number of instructions up to the last possible lock release before any cooperative instruction."""
     cut = 0
     for place, each in enumerate(block.code):
         if each.opcode[0] in _TOGETHER:

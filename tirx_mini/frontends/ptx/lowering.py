@@ -1,4 +1,4 @@
-"""A structured kernel of PTX and the arguments of a launch, as a lowered function that the simulator executes."""
+"""Lowering of a structured PTX kernel and its launch arguments to a function that the simulator executes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Dims = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Lowered:
-    """A function that the simulator executes, and its arguments in the order of its parameters."""
+    """A function for the simulator, with its arguments in parameter order."""
 
     func: PrimFunc
     args: tuple[Any, ...]
@@ -76,7 +76,7 @@ def lower(
     kernel: Kernel, args: Sequence[Any], *, grid: Sequence[int], block: Sequence[int],
     cluster: Sequence[int] | None = None, smem_bytes: int = 0,
 ) -> Lowered:  # fmt: skip
-    """A kernel for one launch.
+    """Lower a kernel for one launch.
 
     args: one for each parameter: an array for a pointer, a number, a `TensorMap`, or the values of a structure.
     cluster: CTAs of a cluster; those of the kernel's directives where it is None. smem_bytes: dynamic shared memory.
@@ -117,7 +117,7 @@ def _cluster(kernel: Kernel, cluster: Sequence[int] | None) -> Dims:
 
 
 def _with_variables(bound: Bound, arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The parameters and arguments with those for variables in global and constant memory, which are further arrays."""
+    """Append the global and constant variables to the parameters and arguments as further arrays."""
     pairs = list(zip(bound.params, bound.args, strict=True))
     buffers = [pair for pair in pairs if isinstance(pair[0], Buffer)] + list(arrays.values())
     others = [pair for pair in pairs if not isinstance(pair[0], Buffer)]
@@ -126,7 +126,7 @@ def _with_variables(bound: Bound, arrays: Any) -> tuple[tuple[Any, ...], tuple[A
 
 
 class _Body:
-    """The statements of a kernel."""
+    """Lowers the statements of a kernel."""
 
     def __init__(self, kernel: Kernel, context: Context) -> None:
         self.kernel, self.context = kernel, context
@@ -142,7 +142,7 @@ class _Body:
         return [*first, *self.context.locals.initialised(), *flags, *scheduled(out)]
 
     def block(self, nodes: Sequence[Node]) -> None:
-        """Nodes one after the other; neighbours with one guard share a branch."""
+        """Lower a sequence of nodes; adjacent instructions with the same guard share a branch."""
         position = 0
         while position < len(nodes):
             node = nodes[position]
@@ -267,7 +267,7 @@ class _Body:
 
 
 def _guarded_until(nodes: Sequence[Node], start: int) -> int:
-    """The end of a run of instructions with the guard of the one at `start`; one that sets the guard ends the run."""
+    """Return the end of the run of instructions with the same guard, stopping after one that writes the guard."""
     first = nodes[start]
     assert isinstance(first, Instruction) and first.guard is not None
     end = start

@@ -1,4 +1,4 @@
-"""Loads, stores and atomic operations: at addresses of parameters, arguments, shared memory, or any of them."""
+"""Lowering of loads, stores and atomics on parameters, global, shared and generic addresses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _U32 = DataType("uint32")
 
 @dataclass(frozen=True)
 class Form:
-    """A load or a store. space: "" for a generic address. words: its vector's length. kind: its type."""
+    """The form of a load or store. space: "" for a generic address. words: the vector length. kind: the element type.
+    """
 
     space: str
     sem: str
@@ -53,7 +54,7 @@ class Form:
 
     @staticmethod
     def of(opcode: Sequence[str]) -> Form:
-        """The form that an opcode names; hints about caches, which change no value, are left out."""
+        """Parse the form of an access from its opcode, ignoring cache hints, which do not affect values."""
         parts = opcode[1:]
         space = next((word for word in parts if word.split("::")[0] in _SPACES), "")
         sem = next((word for word in parts if word in _SEMANTICS), "")
@@ -67,7 +68,7 @@ class Form:
 
 
 def load_or_store(context: Context, instruction: Instruction) -> None:
-    """ld, ldu and st."""
+    """Lower ld, ldu and st."""
     if instruction.opcode[1] in ("mmio", "bulk", "async"):
         if not call_entry(context, instruction):
             raise refused(instruction)
@@ -92,7 +93,7 @@ def _may_be_local(context: Context, instruction: Instruction) -> bool:
 
 
 def _access_either(context: Context, instruction: Instruction, form: Form) -> None:
-    """An access at an address of local memory or of any other, as its window says."""
+    """Lower a generic access to a branch between local and other memory on the address window."""
     address = next(each for each in instruction.operands if isinstance(each, Address))
     window = binary(">>", cast(ADDRESS, context.read(address.base)), const(GENERIC_BITS, ADDRESS))
     local = binary("==", window, const(GENERIC_LOCAL >> GENERIC_BITS, ADDRESS))
@@ -132,7 +133,7 @@ def _load_parameter(context: Context, instruction: Instruction, form: Form) -> N
 
 
 def _parameter(context: Context, instruction: Instruction, name: str, first: int, kind: str) -> Expr:
-    """The value at a byte of a parameter."""
+    """Return the value at a byte offset of a parameter."""
     width = bits_of(kind) // 8
     for start, end, array in context.bound.pointers.get(name, ()):
         if (start, end) == (first, first + width):
@@ -190,7 +191,7 @@ def _take_apart(context: Context, items: Sequence[Operand], word: Expr, kind: st
 
 
 def _from_words(context: Context, items: Sequence[Operand], array: Buffer, kind: str) -> None:
-    """Set the registers of a vector from words of 32 bits."""
+    """Unpack 32-bit words into the registers of a vector."""
     bits, dtype = bits_of(kind), TYPES[kind]
     each = max(1, 32 // bits)
 
@@ -250,7 +251,7 @@ def _as_words(context: Context, values: Sequence[Expr]) -> tuple[str, list[Expr]
 
 
 def atomic(context: Context, instruction: Instruction) -> None:
-    """atom and red."""
+    """Lower atom and red."""
     parts = instruction.opcode
     form = Form.of(parts)
     op = next((word for word in parts[1:] if word in _OPS), "")
@@ -286,7 +287,7 @@ def _packed_atomic(
     context: Context, instruction: Instruction, operands: tuple[Operand, Expr, Sequence[Operand]], op: str,
     attrs: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """Packed halves and vectors: each element is an atomic operation of its own (PTX ISA: atom, red)."""
+    """Lower a packed or vector atomic to one atomic operation per element (PTX ISA: atom, red)."""
     result, pointer, values = operands
     kind = instruction.opcode[-1]
     half = kind[:-2] if kind.endswith("x2") else kind
@@ -329,7 +330,7 @@ def _moved(context: Context, pointer: Any, offset: int) -> Expr:
 
 
 def prefetch(context: Context, instruction: Instruction) -> bool:
-    """Return whether an instruction is a hint about caches: it changes nothing that the simulator models."""
+    """Return whether an instruction is a cache hint, which the simulator ignores."""
     name = instruction.opcode[0]
     if name == "prefetch" and "tensormap" in instruction.opcode:
         return False
@@ -337,7 +338,7 @@ def prefetch(context: Context, instruction: Instruction) -> bool:
 
 
 def policy(context: Context, instruction: Instruction) -> None:
-    """createpolicy: the value of a policy changes nothing that the simulator knows."""
+    """Lower createpolicy to 0, since cache policies do not affect the simulation."""
     context.write(instruction.operands[0], const(0, "uint64"))
 
 

@@ -1,4 +1,4 @@
-"""Moves, conversions, comparisons and instructions with several results: they set registers, and touch no memory."""
+"""Lowering of register instructions: moves, conversions, comparisons and multi-result instructions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _U32, _U64 = DataType("uint32"), DataType("uint64")
 
 
 def compute(context: Context, instruction: Instruction) -> bool:
-    """Lower an instruction of single threads without memory. Return whether it is one."""
+    """Lower a per-thread instruction without memory accesses. Return whether it is one."""
     handler = _HANDLERS.get(instruction.opcode[0])
     if handler is not None:
         handler(context, instruction)
@@ -45,7 +45,7 @@ def compute(context: Context, instruction: Instruction) -> bool:
 
 
 def apply(context: Context, instruction: Instruction, found: Operation) -> None:
-    """Set the result of an operation."""
+    """Apply an operation to the operands of an instruction and write its result."""
     result, *operands = instruction.operands
     if instruction.opcode[0] in ("min", "max") and len(operands) == len(found.operands) + 1:
         pair = found.compute
@@ -83,7 +83,7 @@ def _mov(context: Context, instruction: Instruction) -> None:
 
 
 def _unpack(context: Context, items: tuple[Operand, ...], source: Operand, dtype: DataType | None) -> None:
-    """A register taken apart; its lowest bits are the first item."""
+    """Unpack a register into its parts, lowest bits first."""
     bits = (dtype or _U64).bits
     whole, width = DataType(f"uint{bits}"), bits // len(items)
     value = context.kept(as_type(whole, context.read(source)))
@@ -94,7 +94,7 @@ def _unpack(context: Context, items: tuple[Operand, ...], source: Operand, dtype
 
 
 def _packed(context: Context, items: tuple[Operand, ...], dtype: DataType) -> Expr:
-    """A register put together; the first item is its lowest bits."""
+    """Pack items into one register, lowest bits first."""
     whole, width = DataType(f"uint{dtype.bits}"), dtype.bits // len(items)
     total: Expr | None = None
     for place, item in enumerate(items):
@@ -106,7 +106,7 @@ def _packed(context: Context, items: tuple[Operand, ...], dtype: DataType) -> Ex
 
 
 def _cvta(context: Context, instruction: Instruction) -> None:
-    """Between generic addresses and those of a state space: windows begin where `isa` has them."""
+    """Lower cvta, which converts between generic and state-space addresses by the window bases of `isa`."""
     result, source = instruction.operands
     words = instruction.opcode
     value = cast(ADDRESS, context.read(source))
@@ -141,7 +141,7 @@ def _cvt(context: Context, instruction: Instruction) -> None:
 
 
 def _cvt_pack(context: Context, instruction: Instruction) -> None:
-    """cvt.pack.sat: two integers, saturated, side by side, above the upper part of a third."""
+    """Lower cvt.pack.sat: saturate two integers and pack them below the upper part of the third operand."""
     result, a, b, *more = instruction.operands
     kind = instruction.opcode[3]
     bits, signed = int(kind[1:]), kind[0] == "s"
@@ -200,13 +200,13 @@ def _set(context: Context, instruction: Instruction) -> None:
 
 
 def _flag(dtype: DataType) -> Callable[[Expr], Expr]:
-    """All bits, or 1.0, where a condition holds; else 0."""
+    """Return a function that maps a condition to all ones, or to 1.0 for floats, and otherwise 0."""
     yes = const(1.0, dtype) if dtype.is_float else const((1 << dtype.bits) - 1, dtype)
     return lambda holds: select(holds, yes, const(0, dtype))
 
 
 def _selp(context: Context, instruction: Instruction) -> None:
-    """A choice between two registers of one type needs no conversion."""
+    """Lower selp; operands of equal type need no conversion."""
     result, a, b, condition = instruction.operands
     dtype = TYPES[instruction.opcode[-1]]
     left, right = (context.read(each, None if isinstance(each, Register) else dtype) for each in (a, b))
@@ -219,7 +219,7 @@ def _selp(context: Context, instruction: Instruction) -> None:
 
 
 def _carried(context: Context, instruction: Instruction) -> None:
-    """add, sub and mad with .cc, and addc, subc, madc: the carry is a register of the thread."""
+    """Lower add, sub and mad with .cc, and addc, subc and madc, using a per-thread carry flag."""
     name, *words = instruction.opcode
     dtype = DataType(f"uint{TYPES[words[-1]].bits}")
     result, *operands = instruction.operands
@@ -246,7 +246,7 @@ def _carried(context: Context, instruction: Instruction) -> None:
 
 
 def _carry(context: Context) -> Buffer:
-    """The carry flag of the thread."""
+    """Return the thread's carry flag, allocating it on first use."""
     if "carry" not in context.scalars:
         context.scalars["carry"] = scalar("carry", "uint32")
         context.allocated.append(context.scalars["carry"])
@@ -254,7 +254,7 @@ def _carry(context: Context) -> Buffer:
 
 
 def _sum(context: Context, instruction: Instruction) -> None:
-    """add, sub, mad: with a carry, or as any other operation."""
+    """Lower add, sub and mad, with or without a carry."""
     if "cc" in instruction.opcode or instruction.opcode[0] in ("addc", "subc", "madc"):
         _carried(context, instruction)
         return
@@ -290,7 +290,7 @@ def _prmt(context: Context, instruction: Instruction) -> None:
 
 
 def _mapa(context: Context, instruction: Instruction) -> None:
-    """The address of a place in another CTA; generic ones are in the window of shared memory."""
+    """Lower mapa, which maps a shared address to another CTA of the cluster."""
     result, source, rank = instruction.operands
     value = context.read(source)
     if instruction.is_generic:

@@ -1,4 +1,4 @@
-"""Names as the source has them: `s` for ``_ZZ6reducePKfPfiE1s``, and a kernel's parameters by their names in C++."""
+"""Demangling of names to their source form: `s` for ``_ZZ6reducePKfPfiE1s``, and C++ names for kernel parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def plain_name(name: str) -> str:
-    """The name of a function or variable of C++ without scopes and types: "reduce" for "_Z6reducePKfPfi".
+    """Strip scopes and types from a mangled C++ name: "reduce" for "_Z6reducePKfPfi".
 
     Any other name is itself (Itanium C++ ABI: "Mangling").
     """
@@ -40,7 +40,7 @@ def plain_name(name: str) -> str:
 def readable(
     entry: Function, flat: Flat, shared: Sequence[Declaration], parameters: Sequence[str]
 ) -> tuple[Function, Flat, tuple[Declaration, ...]]:
-    """A kernel, its body and all its variables with plain names, where these are unique.
+    """Rename a kernel, its body and its variables to plain source names where these are unique.
 
     shared: the variables of the module. parameters: the names that the source gives the parameters, () for unknown.
     """
@@ -58,7 +58,7 @@ def readable(
 
 
 def _unique(plain: Mapping[str, str], taken: set[str]) -> dict[str, str]:
-    """The names that change, without those that two things would have."""
+    """Return the renamings that change a name without creating a collision."""
     wanted = list(plain.values())
     return {old: new for old, new in plain.items() if new != old and new not in taken and wanted.count(new) == 1}
 
@@ -68,7 +68,7 @@ def _renamed(declarations: Iterable[Declaration], names: Mapping[str, str]) -> t
 
 
 def parameters_in(source: str, name: str) -> tuple[str, ...]:
-    """The names of the parameters of a kernel in a text of C++; () where they cannot be found."""
+    """Return the parameter names of a kernel in C++ source, or () if they cannot be found."""
     text = _COMMENT.sub(" ", source)
     for match in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(plain_name(name))}\s*\(", text):
         names = [_last_name(part) for part in _parts(text, match.end())]
@@ -78,7 +78,7 @@ def parameters_in(source: str, name: str) -> tuple[str, ...]:
 
 
 def _parts(text: str, at: int) -> list[str]:
-    """The texts between commas from behind an opening parenthesis to the closing one."""
+    """Split a parameter list at its commas, starting after the opening parenthesis."""
     found, depth = [""], 0
     while at < len(text):
         char = text[at]
@@ -94,6 +94,6 @@ def _parts(text: str, at: int) -> list[str]:
 
 
 def _last_name(parameter: str) -> str:
-    """The name in the declaration of a parameter: "x" in ``const float* __restrict__ x = nullptr``."""
+    """Return the declared name of a parameter: "x" in ``const float* __restrict__ x = nullptr``."""
     names = re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^\]]*\]", "", parameter.partition("=")[0]))
     return names[-1] if len(names) > 1 else ""

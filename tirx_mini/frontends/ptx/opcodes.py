@@ -1,4 +1,4 @@
-"""Opcodes of single threads in parts, the types that they name, and what modifiers do to numbers."""
+"""Decomposition of per-thread opcodes into their parts, types and numeric modifiers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 @dataclass(frozen=True)
 class Operation:
-    """An instruction of single threads without memory. operands, result: its types."""
+    """A per-thread instruction without memory accesses. operands, result: its types."""
 
     operands: tuple[DataType, ...]
     result: DataType
@@ -35,7 +35,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Words:
-    """An opcode in parts. kind: its last type. mods: what stands between."""
+    """A parsed opcode. kind: its last type. mods: the modifiers between name and type."""
 
     name: str
     mods: tuple[str, ...]
@@ -47,7 +47,7 @@ class Words:
 
     @property
     def rounding(self) -> str:
-        """The rounding mode, "" where none is written."""
+        """The rounding mode, or "" if none is given."""
         return next((word for word in self.mods if word in ROUNDINGS), "")
 
     def has(self, word: str) -> bool:
@@ -55,7 +55,7 @@ class Words:
 
 
 def halves(compute: Compute, half: str) -> Compute:
-    """`compute` of the halves of words."""
+    """Apply `compute` to each half of packed words."""
     inner = TYPES[half]
 
     def packed(*words: Expr) -> Expr:
@@ -71,18 +71,18 @@ def halves(compute: Compute, half: str) -> Compute:
 
 
 def saturated(value: Expr) -> Expr:
-    """A number from 0 to 1; 0 for NaN (PTX ISA: .sat)."""
+    """Clamp a number to [0, 1], mapping NaN to 0 (PTX ISA: .sat)."""
     zero, one = const(0.0, value.dtype), const(1.0, value.dtype)
     return select(binary(">", value, zero), select(binary("<", value, one), value, one), zero)
 
 
 def rectified(value: Expr) -> Expr:
-    """A number, or 0 where it is negative; NaN stays (PTX ISA: .relu)."""
+    """Replace a negative number by 0, preserving NaN (PTX ISA: .relu)."""
     return select(binary("<=", value, const(0.0, value.dtype)), const(0.0, value.dtype), value)
 
 
 def flushed(value: Expr) -> Expr:
-    """A number, or a zero of its sign where it is subnormal (PTX ISA: .ftz)."""
+    """Replace a subnormal number by a zero of the same sign (PTX ISA: .ftz)."""
     bits = value.dtype.bits
     bare = DataType(f"uint{bits}")
     exponent = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000}[value.dtype]

@@ -1,4 +1,4 @@
-"""The origins of addresses in registers: the arguments, variables and parameters that they may point into.
+"""Origin analysis: the arguments, variables and parameters that an address register may point into.
 
 An address is made of pointers by moves, sums and choices; products and loads are numbers. A pointer that is loaded
 from memory may point anywhere.
@@ -23,7 +23,7 @@ Origins = Mapping[str, frozenset[str]]
 
 
 def origins_of(flat: Sequence[Instruction], parameters: Mapping[str, Sequence[tuple[int, int, str]]]) -> Origins:
-    """The names of the arrays and variables that the address in each register may point into.
+    """Return the names of the arrays and variables that each register may point into.
 
     parameters: for each parameter, its pointers: (first byte, end, the name of the array).
     """
@@ -54,7 +54,7 @@ def origins_of(flat: Sequence[Instruction], parameters: Mapping[str, Sequence[tu
 
 
 def _own(instruction: Instruction, parameters: Mapping[str, Sequence[tuple[int, int, str]]]) -> Iterator[str]:
-    """The origins that an instruction itself gives its result."""
+    """Return the origins that an instruction introduces for its result."""
     words = instruction.opcode
     if words[0] in ("ld", "ldu", "atom"):
         address = next((each for each in instruction.operands if isinstance(each, Address)), None)
@@ -77,7 +77,7 @@ def _bytes(words: Sequence[str]) -> int:
 
 
 def _carried(instruction: Instruction) -> Iterator[Operand]:
-    """The operands whose address may be part of an instruction's result."""
+    """Yield the operands whose address may flow into the result of an instruction."""
     words, operands = instruction.opcode, instruction.operands
     if words[0] not in _CARRY:
         return

@@ -1,4 +1,4 @@
-"""Parameters of inlined calls as registers: `st.param` and `ld.param` of one place become moves.
+"""Promotion of inlined call parameters to registers: matching `st.param` and `ld.param` become moves.
 
 A parameter whose address is taken, or that is read in other pieces than it was written in, stays a variable.
 """
@@ -21,7 +21,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class _Access:
-    """The parts of a vector, or one value: the offset of the first, the bits of each, and what is moved."""
+    """One access to a parameter. offset: of its first value; bits: of each value; values: the operands moved."""
 
     offset: int
     bits: int
@@ -34,7 +34,7 @@ class _Access:
 
 
 def in_registers(flat: Flat) -> Flat:
-    """The body with registers for all parameters of calls for which they suffice."""
+    """Promote the call parameters of a body to registers where possible."""
     candidates = {each.name for each in flat.variables if each.space == "param"}
     if not candidates:
         return flat
@@ -58,7 +58,7 @@ def in_registers(flat: Flat) -> Flat:
 
 
 def _moved(flat: Flat, places: Mapping[Place, tuple[int, int]], promoted: set[str]) -> Flat:
-    """The body with a register for each place."""
+    """Replace parameter accesses by moves through one register per location."""
     fresh = Fresh(flat.names)
     names = {place: fresh.name(f"{place[0]}_{place[1]}") for place in places}
     code: list[Instruction | Label] = []
@@ -78,7 +78,7 @@ def _moved(flat: Flat, places: Mapping[Place, tuple[int, int]], promoted: set[st
 
 
 def _move(of: Instruction, access: _Access, width: int, register: Register, value: Operand) -> Instruction:
-    """The instruction that moves one value between a register and that of its parameter."""
+    """Return the instruction that moves one value to or from its parameter register."""
     target, source = (register, value) if access.stores else (value, register)
     if access.stores and access.bits < width:
         mask = Immediate((1 << access.bits) - 1)
@@ -89,7 +89,7 @@ def _move(of: Instruction, access: _Access, width: int, register: Register, valu
 
 
 def _access(each: Instruction, candidates: set[str]) -> _Access | None:
-    """The access of an instruction to one of the parameters; None for one that does anything else with it."""
+    """Return an instruction's access to a candidate parameter, or None if it uses the parameter otherwise."""
     if each.opcode[0] not in ("ld", "st") or "param" not in each.opcode or _parameter(each) not in candidates:
         return None
     stores = each.opcode[0] == "st"
@@ -105,7 +105,7 @@ def _access(each: Instruction, candidates: set[str]) -> _Access | None:
 
 
 def _parameter(each: Instruction) -> str:
-    """The name of the variable that an instruction with two operands accesses, "" without one."""
+    """Return the name of the variable that a two-operand instruction accesses, or ""."""
     if len(each.operands) != 2:
         return ""
     address = each.operands[0 if each.opcode[0] == "st" else 1]
@@ -114,7 +114,7 @@ def _parameter(each: Instruction) -> str:
 
 
 def _named(operands: tuple[Operand, ...]) -> Iterator[str]:
-    """The symbols in operands."""
+    """Yield the symbol names in operands."""
     for each in operands:
         if isinstance(each, Symbol):
             yield each.name
@@ -125,7 +125,7 @@ def _named(operands: tuple[Operand, ...]) -> Iterator[str]:
 
 
 def _overlapping(found: Mapping[Place, tuple[int, int]]) -> set[str]:
-    """The parameters of which two places share a byte."""
+    """Return the parameters that have overlapping accesses."""
     bad: set[str] = set()
     before: tuple[str, int] = ("", 0)
     for (name, offset), (bits, _) in sorted(found.items()):

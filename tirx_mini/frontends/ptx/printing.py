@@ -1,4 +1,4 @@
-"""The structured body of a kernel as text, for readers and tests."""
+"""Printer for structured kernels."""
 
 from __future__ import annotations
 

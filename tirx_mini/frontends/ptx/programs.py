@@ -1,4 +1,4 @@
-"""Modules of PTX whose kernels are simulated: ``read_ptx(text).entry(name).simulate(args, grid=…, block=…)``."""
+"""Simulation of kernels from PTX modules: ``read_ptx(text).entry(name).simulate(args, grid=…, block=…)``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Dims = int | Sequence[int]
 
 
 def read_ptx(text: str, *, file: str = "") -> PtxModule:
-    """The module that a text of PTX describes, version 6.0 to 9.x.
+    """Parse a PTX module, version 6.0 to 9.x.
 
     Raises `TirxError` at the first mistake.
 
@@ -36,7 +36,7 @@ def read_ptx(text: str, *, file: str = "") -> PtxModule:
 
 @dataclass(frozen=True, eq=False)
 class PtxModule:
-    """A module of PTX.
+    """A PTX module.
 
     names: those of kernels in C++, each with its name in the module. source: the text that it was compiled from.
     """
@@ -48,11 +48,11 @@ class PtxModule:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The names of its kernels, those of C++ without scopes and types."""
+        """The plain names of its kernels."""
         return tuple(plain_name(each.name) for each in entries(self.module))
 
     def entry(self, name: str = "") -> Entry:
-        """The kernel with a name of C++ or of PTX; "" stands for the only kernel.
+        """Return the kernel with the given C++ or PTX name; "" selects the only kernel.
 
         Raises `ArgumentError` if no kernel or more than one has this name.
         """
@@ -73,7 +73,7 @@ class PtxModule:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A kernel of a module of PTX. parameters: their names in the source, () where they are not known."""
+    """A kernel of a PTX module. parameters: their source names, or () if unknown."""
 
     module: Module
     function: Function
@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def gpu(self) -> GpuSpec:
-        """The GPU that the module is compiled for: the default one where it runs there, too."""
+        """The target GPU: the default one if it can run the module, else the first that can."""
         target = self.module.target[0]
         names = [DEFAULT_GPU, *(name for name in GPUS if name != DEFAULT_GPU)]
         return next((gpu_spec(name) for name in names if runs_on(target, GPUS[name].arch)), gpu_spec(DEFAULT_GPU))
@@ -98,7 +98,7 @@ class Entry:
     def lowered(
         self, args: Sequence[Any], *, grid: Dims, block: Dims, cluster: Dims | None = None, smem: int = 0
     ) -> Lowered:
-        """The kernel for one launch, as the simulator executes it. Raises as `simulate`, and `TirxError`."""
+        """Lower the kernel for one launch. Raises as `simulate`, and `TirxError`."""
         sizes = dims("grid", grid), dims("block", block)
         self._check_block(sizes[1])
         of_cluster = None if cluster is None else dims("cluster", cluster)
@@ -140,7 +140,7 @@ class Entry:
         return in_words_of(self.module, report.named(self.name))
 
     def _check_block(self, block: tuple[int, int, int]) -> None:
-        """Raises `ArgumentError` for a block that the kernel's own directives, or the hardware, exclude."""
+        """Raise `ArgumentError` for a block size that the kernel's directives or the hardware exclude."""
         shown = " × ".join(map(str, block))
         if prod(block) > MAX_THREADS_PER_CTA:
             raise ArgumentError(f"a block of {shown} threads is too large: {MAX_THREADS_PER_CTA} is the most")
@@ -153,7 +153,7 @@ class Entry:
 
 
 def dims(what: str, given: Dims) -> tuple[int, int, int]:
-    """Extents along x, y and z. Raises `ArgumentError` unless there are one to three positive numbers."""
+    """Return the extents along x, y and z, padded with 1. Raises `ArgumentError` for an invalid number."""
     values = [given] if isinstance(given, int) else list(given)
     if not 1 <= len(values) <= 3 or any(int(value) < 1 for value in values):
         raise ArgumentError(f"{what} must be one to three positive numbers, but it is {given!r}")

@@ -1,4 +1,4 @@
-"""PTX text to a `Module` (PTX ISA 7.8 to 9.x)."""
+"""Parser from PTX text to a `Module` (PTX ISA 7.8 to 9.x)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"\s*(\.[^;]*);")
 
 
 def read(text: str, file: str = "") -> Module:
-    """The module that the text describes. file: the name of its lines in messages; a text without one gets a name.
+    """Parse a PTX text into a module. file: the name of its lines in messages; a text without one gets a name.
 
     Raises `TirxError` at the first mistake.
     """
@@ -33,7 +33,7 @@ def read(text: str, file: str = "") -> Module:
 
 
 def _without_comments(text: str) -> str:
-    """The text without comments and sections of debugging information. Lines stay where they are."""
+    """Blank out comments and debug sections, preserving line numbers."""
 
     def blank(match: re.Match[str]) -> str:
         return match[1] or "\n" * match[0].count("\n") or " "
@@ -42,7 +42,7 @@ def _without_comments(text: str) -> str:
 
 
 class _Reader:
-    """Reads a text from its beginning to its end. at: the position in the text."""
+    """Parses a text sequentially. at: the current offset."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file, self.at = text, file, 0
@@ -76,7 +76,7 @@ class _Reader:
         )
 
     def _statement(self) -> bool:
-        """Read a statement of the module, unless the text ends here."""
+        """Parse one module-level statement; return False at the end of the text."""
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
         if self.at == len(self.text):
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def _directive(reader: Operands, line: int) -> Directive:
-    """A directive and its values, up to the next dot."""
+    """Parse a directive and its values up to the next dot."""
     reader.take(".")
     name = reader.take()
     values: list[int | str] = []

@@ -1,4 +1,4 @@
-"""The registers of a kernel: the places where each is set and read, and the way in which the lowering keeps it.
+"""Register analysis: the definitions and uses of each register, and its storage in the lowered kernel.
 
 A register that one instruction sets, before all that read it, is a value. Those that lie side by side in a vector of an
 instruction that takes registers by their place share an array. All others are variables.
@@ -54,13 +54,13 @@ def has_result(instruction: Instruction) -> bool:
 
 
 def results(instruction: Instruction) -> Iterator[Register]:
-    """The registers that an instruction sets."""
+    """Yield the registers that an instruction writes."""
     if has_result(instruction):
         yield from registers_in(instruction.operands[:1])
 
 
 def sources(instruction: Instruction) -> Iterator[Register]:
-    """The registers that an instruction reads, its guard included."""
+    """Yield the registers that an instruction reads, including its guard."""
     if instruction.guard is not None:
         yield instruction.guard
     start = 1 if has_result(instruction) else 0
@@ -70,7 +70,7 @@ def sources(instruction: Instruction) -> Iterator[Register]:
 
 
 def registers_in(operands: Sequence[Operand]) -> Iterator[Register]:
-    """The registers that operands name."""
+    """Yield the registers in a list of operands."""
     for operand in operands:
         if isinstance(operand, Register):
             yield operand
@@ -83,12 +83,12 @@ def registers_in(operands: Sequence[Operand]) -> Iterator[Register]:
 
 
 def name_of(register: Register) -> str:
-    """A register, or a component of one, by a name of its own."""
+    """Return the name of a register, or of the component it selects."""
     return f"{register.name}.{register.component}" if register.component else register.name
 
 
 def instructions(body: Sequence[Node]) -> Iterator[Instruction]:
-    """The instructions of nodes, in order."""
+    """Yield the instructions of nested nodes in order."""
     for node in body:
         if isinstance(node, Instruction):
             yield node
@@ -104,7 +104,7 @@ def instructions(body: Sequence[Node]) -> Iterator[Instruction]:
 
 @dataclass
 class Use:
-    """The places where a register is set and read, by their number in the text.
+    """The definitions and uses of a register, as instruction numbers.
 
     end: of its first setting, the number behind the block that it is in. guarded: whether a setting has a guard.
     """
@@ -116,7 +116,7 @@ class Use:
 
     @property
     def is_value(self) -> bool:
-        """Return whether one setting comes before all reads."""
+        """Return whether a single definition precedes all uses, so that the register is an SSA value."""
         if len(self.sets) != 1 or self.guarded:
             return False
         return all(self.sets[0] < read < self.end for read in self.reads)
@@ -124,7 +124,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in an array of registers. array: its number."""
+    """An element of a register array. array: the array's number."""
 
     array: int
     index: int
@@ -132,7 +132,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Registers:
-    """The uses, the types and the places of the registers of a kernel, each by its name.
+    """The uses, types and array slots of a kernel's registers, by name.
 
     arrays: the type of each array and its length.
     """
@@ -144,7 +144,7 @@ class Registers:
 
 
 def examine(kernel: Kernel) -> Registers:
-    """The registers of a kernel."""
+    """Analyse the registers of a kernel."""
     uses: dict[str, Use] = {}
     _Uses(uses).block(kernel.body)
     flat = tuple(instructions(kernel.body))
@@ -166,7 +166,7 @@ class _Uses:
         self.number = 0
 
     def block(self, body: Sequence[Node]) -> None:
-        """Note the uses in a block, and where it ends."""
+        """Record the definitions and uses in a block, and the end of the block."""
         mine: list[Use] = []
         for node in body:
             self.number += 1
@@ -202,7 +202,7 @@ _DECLARED = {"pred": "bool", "f16x2": "uint32", **FLOATS}
 
 
 def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]) -> dict[str, DataType]:
-    """The types in which registers are kept: untyped ones have that of most instructions that use them."""
+    """Choose a storage type for each register; untyped ones take the type of most of their uses."""
     votes: dict[str, dict[str, int]] = {}
     for instruction in flat:
         for register, kind in _typed(instruction):
@@ -218,7 +218,7 @@ def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]
 
 
 def _typed(instruction: Instruction) -> Iterator[tuple[Register, str]]:
-    """The registers of an instruction with the types that it gives them."""
+    """Yield the registers of an instruction with the types that it implies."""
     words = list(instruction.opcode)
     operands = instruction.operands
     if words[0] == "wgmma" and len(words) > 5:
@@ -252,7 +252,7 @@ def _kept(declared: str, votes: Mapping[str, int]) -> DataType:
 
 
 def _slots(flat: Sequence[Instruction]) -> tuple[dict[str, Slot], list[int]]:
-    """The places of registers that instructions take by their place, and the lengths of the arrays."""
+    """Assign array slots to the registers of positional vectors, and return the lengths of the arrays."""
     slots: dict[str, Slot] = {}
     lengths: list[int] = []
     for instruction in flat:
@@ -269,7 +269,7 @@ def _slots(flat: Sequence[Instruction]) -> tuple[dict[str, Slot], list[int]]:
 
 
 def _vectors(instruction: Instruction) -> Iterator[Vector]:
-    """The vectors whose registers an instruction takes by their place."""
+    """Yield the operand vectors whose registers must be contiguous."""
     words = list(instruction.opcode)
     loads = words[0] == "ld" and "param" not in words and any(word in ("v2", "v4", "v8") for word in words)
     of_warps = tuple(words[:2]) in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma")

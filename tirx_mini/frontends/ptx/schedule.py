@@ -1,4 +1,4 @@
-"""The order of instructions between two that synchronise: loads early, so that their latencies overlap.
+"""Instruction scheduling between synchronisation points: hoist loads so that their latencies overlap.
 
 ptxas orders instructions like this, and a warp waits for a load only where its value is used. Only what cannot be told
 apart by the thread changes places: a load passes stores of another state space, and computations of registers.
@@ -36,7 +36,7 @@ Place = Var | Buffer
 
 @dataclass
 class Step:
-    """A statement with what it reads and sets. loads, stores: the state space of memory that it accesses, or None."""
+    """A statement with its read and write sets. loads, stores: the accessed state space, or None."""
 
     stmt: Stmt
     reads: set[Place]
@@ -48,7 +48,7 @@ class Step:
 
 
 def scheduled(stmts: Sequence[Stmt]) -> list[Stmt]:
-    """The statements of a block in the order in which the chip begins them."""
+    """Reorder the statements of a block into the issue order of the hardware."""
     out: list[Stmt] = []
     region: list[Step] = []
     for stmt in stmts:
@@ -63,7 +63,7 @@ def scheduled(stmts: Sequence[Stmt]) -> list[Stmt]:
 
 
 def _step(stmt: Stmt) -> Step | None:
-    """A statement that may change places with others; None for any other."""
+    """Return the scheduling step of a reorderable statement, or None for any other statement."""
     if isinstance(stmt, Bind):
         value, sets = stmt.value, {stmt.var}
     elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
@@ -86,7 +86,7 @@ def _step(stmt: Stmt) -> Step | None:
 
 
 def _noted(call: Call, step: Step) -> bool:
-    """Note the accesses of an instruction. Return whether it may change places with others."""
+    """Record the accesses of an instruction. Return whether it can be reordered."""
     entry = instruction_of(call)
     if entry is None:
         return False
@@ -106,7 +106,7 @@ def _noted(call: Call, step: Step) -> bool:
 
 
 def _ordered(region: list[Step]) -> Iterator[Stmt]:
-    """The statements of a region without synchronisation, with groups of loads that overlap."""
+    """Reorder a synchronisation-free region so that its loads overlap."""
     if sum(step.loads is not None for step in region) < 2:
         yield from (step.stmt for step in region)
         return
@@ -133,7 +133,7 @@ def _ordered(region: list[Step]) -> Iterator[Stmt]:
 
 
 def _linked(region: Sequence[Step]) -> None:
-    """Note for each statement those that have to come after it."""
+    """Build the dependence edges between the statements of a region."""
     setters: dict[Place, Step] = {}
     readers: dict[Place, list[Step]] = {}
     stores: list[Step] = []
@@ -164,5 +164,5 @@ def _follow(step: Step, before: Iterable[Step]) -> None:
 
 
 def _meet(loaded: str | None, stored: str | None) -> bool:
-    """Return whether a load and a store may access the same memory."""
+    """Return whether a load and a store may alias."""
     return loaded != "constant" and (not loaded or not stored or loaded == stored)

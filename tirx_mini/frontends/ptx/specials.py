@@ -16,7 +16,7 @@ Block = tuple[int, int, int]
 
 
 def _thread(axis: int, block: Block) -> Expr:
-    """The index of the thread along an axis: threads are numbered along x first."""
+    """Return the thread index along an axis; x varies fastest."""
     index: Expr = special("threadIdx.x")
     below, above = prod(block[:axis]), prod(block[axis + 1 :])
     if below > 1:
@@ -29,7 +29,7 @@ def _lane() -> Expr:
 
 
 def _mask(name: str) -> Expr:
-    """%lanemask_…: the lanes whose number compares so with the thread's."""
+    """Return %lanemask_…, the mask of lanes in the named relation to the thread's own lane."""
     lane = cast(_U32, _lane())
     bit = binary("<<", const(1, _U32), lane)
     below = binary("-", bit, const(1, _U32))
@@ -74,7 +74,7 @@ _SINGLE: Mapping[str, Callable[[Launch], Expr]] = {
 
 
 def special_register(register: Special, launch: Launch, block: Block, span: Span | None) -> Expr:
-    """The value of a special register. Raises `TirxError` for one that the simulated GPU does not have."""
+    """Return the value of a special register. Raises `TirxError` if the simulated GPU lacks it."""
     name = register.name
     if name in _OF_AXES and register.component in ("x", "y", "z"):
         return _OF_AXES[name](_AXES[register.component], launch, block)

@@ -1,4 +1,4 @@
-"""A tree with exits (`tree.py`) as statements: `If`, `Loop`, `Break`, `Continue`, and flags where these do not suffice.
+"""Conversion of a control-flow tree (`tree.py`) to `If`, `Loop`, `Break`, `Continue` and, where required, flags.
 
 An exit to a place where control goes anyway costs nothing. One out of the middle of nested statements moves what
 follows it into the other arm, breaks or continues the innermost loop, or sets a flag that guards what follows.
@@ -26,7 +26,7 @@ END: Place = ("end", 0)
 
 
 def structured(found: Mapping[int, Block]) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """Blocks as statements, and the names of the flags that these use."""
+    """Convert basic blocks to structured statements, and return them with the names of their flags."""
     structuring = _Structuring()
     blocks, held = with_locks(reducible(direct(found)))
     nodes, _ = structuring.sequence(tree(blocks, held), frozenset({END}), None, 0)
@@ -35,7 +35,8 @@ def structured(found: Mapping[int, Block]) -> tuple[tuple[Node, ...], tuple[str,
 
 @dataclass
 class _Around:
-    """The innermost loop around. broken: the places that `Break` leads to; beyond: those behind flags outside of it."""
+    """The innermost enclosing loop. broken: the targets of `Break`; beyond: targets outside the loop reached by flags.
+    """
 
     again: Place
     broken: frozenset[Place]
@@ -44,7 +45,7 @@ class _Around:
 
 
 class _Guarded:
-    """Statements, the later ones under the flags that the earlier ones may have set."""
+    """A statement list whose later groups are guarded by flags that earlier ones may set."""
 
     def __init__(self) -> None:
         self.groups: list[tuple[tuple[str, ...], list[Node]]] = [((), [])]
@@ -54,7 +55,7 @@ class _Guarded:
         self.groups[-1][1].extend(nodes)
 
     def escape(self, flags: Mapping[Place, str]) -> None:
-        """From here on the flags may be set."""
+        """Guard all later statements by these flags."""
         if any(place not in self.pending for place in flags):
             self.pending.update(flags)
             self.groups.append((tuple(self.pending.values()), []))
@@ -70,7 +71,7 @@ class _Guarded:
 
 
 class _Structuring:
-    """flags: the flag of each place that is reached by one."""
+    """Builds structured statements. flags: the flag of each target that needs one."""
 
     def __init__(self) -> None:
         self.flags: dict[Place, str] = {}
@@ -78,7 +79,7 @@ class _Structuring:
     def sequence(
         self, parts: Sequence[Part], fall: frozenset[Place], around: _Around | None, depth: int
     ) -> tuple[tuple[Node, ...], Mapping[Place, str]]:
-        """Statements for parts, and the flags that may be set behind them.
+        """Convert a sequence of parts to statements, and return the flags that they may set.
 
         fall: the places that control reaches behind the last part.
         """
@@ -111,7 +112,7 @@ class _Structuring:
     def _part(
         self, part: Part, fall: frozenset[Place], around: _Around | None, depth: int, last: bool
     ) -> tuple[Sequence[Node], Mapping[Place, str]]:
-        """The statements for one part that is not an exit."""
+        """Convert one part that is not an exit."""
         if isinstance(part, Choice):
             then, first = self.sequence(part.then, fall, around, depth + 1)
             orelse, second = self.sequence(part.orelse, fall, around, depth + 1)
@@ -136,7 +137,7 @@ class _Structuring:
         depth: int,
         out: _Guarded,
     ) -> None:
-        """A statement with several exits, and behind it the code of the one that was taken (`_alternatives`)."""
+        """Convert nested exits to a multi-exit statement and the code of the exit taken (`_alternatives`)."""
         own = [("to", place) for place, _ in places[:-1]]
         if around is not None:
             around.inside.update(own)
@@ -169,7 +170,7 @@ class _Structuring:
     def _loop(
         self, part: Repeat, fall: frozenset[Place], around: _Around | None, depth: int
     ) -> tuple[Sequence[Node], Mapping[Place, str]]:
-        """A loop, and behind it the exits that lead further than `Break` does."""
+        """Convert a loop, followed by the exits whose targets lie beyond its `Break`."""
         again: Place = ("again", part.place)
         inner = _Around(again, fall)
         body, _ = self.sequence(part.body, frozenset({again}), inner, depth + 1)
@@ -214,7 +215,7 @@ def _place(part: To | Again | Stop) -> Place:
 
 
 def _stops(parts: Sequence[Part]) -> bool:
-    """Return whether control never comes out behind the parts, except by an exit."""
+    """Return whether control never falls through the parts."""
     if not parts:
         return False
     last = parts[-1]
@@ -226,7 +227,7 @@ def _stops(parts: Sequence[Part]) -> bool:
 
 
 def _free(part: Choice, around: _Around | None) -> bool:
-    """Return whether the only exits of a choice with one are those that the loop around has for nothing."""
+    """Return whether every exit of a choice is a plain break or continue of the enclosing loop, without a flag."""
     if around is None:
         return False
     exits = [arm[-1] for arm in (part.then, part.orelse) if arm]
@@ -238,7 +239,7 @@ def _free(part: Choice, around: _Around | None) -> bool:
 
 
 def _exits(parts: Sequence[Part]) -> set[int]:
-    """The places behind a `Before` that control may go to from inside of parts."""
+    """Return the `Before` targets that control may reach from inside the parts."""
     found: set[int] = set()
     waiting = list(parts)
     while waiting:
@@ -255,7 +256,7 @@ def _exits(parts: Sequence[Part]) -> set[int]:
 
 
 def _alternatives(part: Before, rest: Sequence[Part]) -> tuple[Before, list[tuple[int, Sequence[Part]]]]:
-    """A statement with several exits, and the code of each place that they lead to, the first one last.
+    """Collect a multi-exit statement and the code of each exit target, first target last.
 
     The code of no place goes to one of the others, so that a thread executes one of them. A single pair stands for
     code that has no such form.
@@ -271,7 +272,7 @@ def _alternatives(part: Before, rest: Sequence[Part]) -> tuple[Before, list[tupl
 
 
 def _if(part: Choice, then: tuple[Node, ...], orelse: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The statement for a choice: none without arms, and with the test negated where only the second arm has code."""
+    """Build the statement of a choice: drop it without arms, and negate the test if only the second arm has code."""
     test: Test = part.test
     if not then and not orelse:
         return ()

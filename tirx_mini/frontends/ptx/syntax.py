@@ -1,4 +1,4 @@
-"""PTX as data: a module as it is written, and a kernel whose control flow is structured.
+"""Data structures for PTX: a module as written, and a kernel with structured control flow.
 
 The reader (`reader.py`) makes a `Module`; `kernel.py` makes a `Kernel` of one of its entries, which the lowering reads.
 Grammar of a module; ``*`` marks a tuple, ``?`` a field that may be None:
@@ -62,7 +62,7 @@ class Float:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable, function, label, table or prototype by its name, maybe with an offset in bytes.
+    """A reference by name to a variable, function, label, table or prototype, with an optional byte offset.
 
     generic: whether it is the generic address of the variable: ``generic(name)`` in an initialiser.
     """
@@ -74,7 +74,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """``{a, b, c, d}``."""
+    """A vector operand ``{a, b, c, d}``."""
 
     items: tuple[Operand, ...]
 
@@ -93,12 +93,12 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """``_``: a result that is dropped, or an operand that is left out."""
+    """The operand ``_``: a discarded result or an omitted operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """``p|q``: two results."""
+    """A pair of results, ``p|q``."""
 
     first: Operand
     second: Operand
@@ -106,7 +106,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``(a, b)``: the results or the arguments of a call."""
+    """A parenthesised list ``(a, b)``: the results or arguments of a call."""
 
     items: tuple[Operand, ...]
 
@@ -134,12 +134,12 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """The opcode with its dots."""
+        """The dotted opcode."""
         return ".".join(self.opcode)
 
     @property
     def is_generic(self) -> bool:
-        """Return whether its addresses of shared memory are generic: its opcode does not name that state space."""
+        """Return whether the opcode lacks a shared state space, so that shared-memory addresses are generic."""
         return not any(part.startswith("shared") for part in self.opcode)
 
 
@@ -180,7 +180,7 @@ class Declaration:
 
     @property
     def names(self) -> Iterator[str]:
-        """The names that it declares."""
+        """The declared names."""
         return (f"{self.name}{i}" for i in range(self.count)) if self.count else iter((self.name,))
 
 
@@ -189,7 +189,7 @@ Initial: TypeAlias = "Operand | tuple[Initial, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive with its values: ``.maxntid 128, 1, 1``, ``.pragma "nounroll"``."""
+    """A directive and its values: ``.maxntid 128, 1, 1``, ``.pragma "nounroll"``."""
 
     name: str
     values: tuple[int | str, ...] = ()
@@ -198,7 +198,7 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """``name: .branchtargets a, b;`` or ``.calltargets``. kind: "branchtargets" or "calltargets"."""
+    """A list of branch or call targets: ``name: .branchtargets a, b;``. kind: "branchtargets" or "calltargets"."""
 
     kind: str
     name: str
@@ -208,7 +208,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Prototype:
-    """``name: .callprototype (results) _ (parameters);``."""
+    """A call prototype: ``name: .callprototype (results) _ (parameters);``."""
 
     name: str
     results: tuple[Declaration, ...]
@@ -218,7 +218,7 @@ class Prototype:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``{ … }``: labels, registers and variables inside are its own."""
+    """A nested scope ``{ … }`` with its own labels, registers and variables."""
 
     body: tuple[Statement, ...]
 
@@ -228,7 +228,7 @@ Statement: TypeAlias = Instruction | Label | Scope | Declaration | Directive | T
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A kernel (kind "entry") or a function (kind "func"). body: None where it is declared only."""
+    """A kernel (kind "entry") or a function (kind "func"). body: None for an external function."""
 
     kind: str
     name: str
@@ -241,13 +241,13 @@ class Function:
     span: Span = NO_SPAN
 
     def directive(self, name: str) -> tuple[int | str, ...] | None:
-        """The values of a directive of the function, or None without it."""
+        """Return the values of a directive of the function, or None if it is absent."""
         return next((each.values for each in self.directives if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One text of PTX. file: the name that its lines have in messages; files: those of ``.file``, by their numbers."""
+    """A PTX module. file: the file name in messages; files: the ``.file`` names, by number."""
 
     version: tuple[int, int]
     target: tuple[str, ...]
@@ -260,7 +260,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A truth value of a thread that structuring introduced. Every flag is false when the kernel starts."""
+    """A per-thread Boolean introduced by structuring, initially false."""
 
     name: str
     negated: bool = False
@@ -277,7 +277,7 @@ class SetFlag:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """line, span: those of the branch."""
+    """A conditional statement. line, span: the location of the branch."""
 
     test: Test
     then: tuple[Node, ...]
@@ -288,7 +288,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Repeats `body` until a `Break`. `Break` and `Continue` are those of the innermost loop around them."""
+    """An infinite loop, left by `Break`. `Break` and `Continue` refer to the innermost enclosing loop."""
 
     body: tuple[Node, ...]
     line: int = 0
@@ -307,7 +307,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """The thread ends."""
+    """Thread exit."""
 
     line: int = 0
     span: Span = NO_SPAN
@@ -315,7 +315,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Executes ``cases[index]``; the PTX ISA leaves an index outside undefined. It has no `Break` of its own."""
+    """A switch over ``cases[index]``; an index out of range is undefined behaviour. It has no `Break` of its own."""
 
     index: Operand
     cases: tuple[tuple[Node, ...], ...]
@@ -347,5 +347,5 @@ class Kernel:
     span: Span = NO_SPAN
 
     def directive(self, name: str) -> tuple[int | str, ...] | None:
-        """The values of a directive of the entry, or None without it."""
+        """Return the values of a directive of the entry, or None if it is absent."""
         return next((each.values for each in self.directives if each.name == name), None)

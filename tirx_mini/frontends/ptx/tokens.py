@@ -1,4 +1,4 @@
-"""Tokens of PTX, constant expressions and operands (PTX ISA: "Lexical Elements", "Constants", "Operands")."""
+"""Tokeniser and parser of constant expressions and operands (PTX ISA: "Lexical Elements", "Constants", "Operands")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPECIALS = frozenset(
 
 
 class PtxSyntaxError(Exception):
-    """A sentence about a mistake in the text; the reader adds the line."""
+    """A syntax error without its line, which the reader adds."""
 
 
 def tokens(text: str) -> list[str]:
@@ -39,7 +39,7 @@ def tokens(text: str) -> list[str]:
 
 
 def number(token: str) -> Immediate | Float | None:
-    """A numeric constant, or None for a token of another kind."""
+    """Parse a numeric constant, or return None for any other token."""
     head = token[:2].lower()
     if head == "0f" and len(token) == 10:
         return Float(int(token[2:], 16), 32)
@@ -58,7 +58,7 @@ def number(token: str) -> Immediate | Float | None:
 
 
 def _signed(value: int) -> int:
-    """A constant of 64 bits that arithmetic made, as a signed number."""
+    """Wrap a constant to a signed 64-bit integer."""
     value &= _WORD
     return value - (1 << 64) if value >> 63 else value
 
@@ -94,18 +94,18 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
 
 @dataclass
 class Operands:
-    """Reads operands from tokens. named: gives the Register or the Symbol that a name stands for."""
+    """A parser of operands from tokens. named: resolves a name to a Register or Symbol."""
 
     words: list[str]
     named: Callable[[str], Operand]
     at: int = 0
 
     def peek(self) -> str:
-        """The next token, "" at the end."""
+        """Return the next token, or "" at the end."""
         return self.words[self.at] if self.at < len(self.words) else ""
 
     def take(self, expected: str = "") -> str:
-        """The next token, which is `expected` where that is given."""
+        """Consume the next token, which must equal `expected` if given."""
         word = self.peek()
         if (expected and word != expected) or not word:
             found = f"{word!r}" if word else "the end"
@@ -115,7 +115,7 @@ class Operands:
         return word
 
     def list(self, end: str, groups: bool = False) -> tuple[Operand, ...]:
-        """Operands up to `end` ("" for the end of the text), which is taken."""
+        """Parse operands up to and including the token `end` ("" for the end of the text)."""
         found: list[Operand] = []
         while self.peek() != end:
             found.append(self.operand(groups))
@@ -127,7 +127,7 @@ class Operands:
         return tuple(found)
 
     def operand(self, groups: bool = False) -> Operand:
-        """One operand. groups: whether parentheses are those of a call."""
+        """Parse one operand. groups: treat parentheses as those of a call."""
         word = self.peek()
         if word == "{":
             self.at += 1
@@ -149,7 +149,7 @@ class Operands:
         return self.constant()
 
     def _named(self) -> Operand:
-        """A name, maybe with a component or an offset, and the second result behind ``|``."""
+        """Parse a name with an optional component or offset, and an optional second result after ``|``."""
         word = self.take()
         found: Operand = Sink() if word == "_" else self.named(word)
         if self.peek() == "." and isinstance(found, (Register, Special)):
@@ -165,7 +165,7 @@ class Operands:
         return found
 
     def offset(self) -> int:
-        """The rest of a sum of constants, whose sign is ahead."""
+        """Parse the remaining terms of a constant sum, starting at the sign."""
         total = 0
         while self.peek() in ("+", "-"):
             sign = self.take()
@@ -187,7 +187,7 @@ class Operands:
         return Address(base, offset, more)
 
     def constant(self) -> Immediate | Float:
-        """A constant expression."""
+        """Parse a constant expression."""
         start = self.at
         sign = self.peek() in ("-", "+")
         self.at += sign
@@ -200,7 +200,7 @@ class Operands:
         return Immediate(self.integer())
 
     def integer(self) -> int:
-        """The value of a constant expression of integers."""
+        """Parse and evaluate an integer constant expression."""
         value = self._value(0)
         if self.peek() == "?":
             self.at += 1
@@ -211,7 +211,7 @@ class Operands:
         return value
 
     def _value(self, strength: int) -> int:
-        """An operand and the operators behind it that bind at least as strongly as `strength`."""
+        """Parse operators by precedence climbing, down to precedence `strength`."""
         value = self._unary()
         while self.peek() in _BINARY and _BINARY[self.peek()][0] >= strength:
             power, apply = _BINARY[self.take()]

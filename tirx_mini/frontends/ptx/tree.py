@@ -1,4 +1,4 @@
-"""Structured control flow with exits, built from the dominator tree of a graph of blocks.
+"""Construction of structured control flow with exits from the dominator tree of a block graph.
 
 The method is that of Ramsey, "Beyond Relooper" (ICFP 2022). A block that several blocks lead to stands behind all that
 its immediate dominator starts; a block that loops lead to from inside stands behind the outermost of them, so that
@@ -29,21 +29,21 @@ from .syntax import NO_SPAN, Instruction, Operand, Register
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """Control goes behind the `Before` of this place."""
+    """A jump to the end of the `Before` with this number."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The `Repeat` of this number starts again."""
+    """A jump to the start of the `Repeat` with this number."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The thread ends."""
+    """Thread exit."""
 
     line: int = 0
     span: Span = NO_SPAN
@@ -68,7 +68,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """`To(place)` inside leads behind it."""
+    """A block that `To(place)` exits: control continues behind it."""
 
     place: int
     body: tuple[Part, ...]
@@ -76,7 +76,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Each way through the body ends with a jump."""
+    """A loop whose every path through the body ends with a jump."""
 
     place: int
     body: tuple[Part, ...]
@@ -88,7 +88,7 @@ Part: TypeAlias = Instruction | Choice | Cases | Before | Repeat | To | Again | 
 
 
 def tree(found: Mapping[int, Block], also: Mapping[int, Collection[int]] | None = None) -> tuple[Part, ...]:
-    """The blocks as nested parts, from block 0 on. Each loop has one entry (`reducible`).
+    """Build nested parts from the blocks, starting at block 0; the graph must be `reducible`.
 
     also: blocks that belong to a loop, by its entry, although they do not lead back to it.
     """
@@ -96,7 +96,7 @@ def tree(found: Mapping[int, Block], also: Mapping[int, Collection[int]] | None 
 
 
 class _Tree:
-    """place: the reverse postorder; loops: their blocks, by entry.
+    """Builds the tree. place: the reverse postorder number of each block; loops: the blocks of each loop, by header.
 
     behind_loop: for the entry of a loop the blocks that stand behind the loop; behind: for any block those that stand
     behind what it starts.
@@ -126,14 +126,14 @@ class _Tree:
             self.follows.add(node)
 
     def _ways(self, start: int, node: int) -> int:
-        """The number of forward jumps from one block to another."""
+        """Return the number of forward edges between two blocks."""
         if self.place[start] >= self.place[node]:
             return 0
         end = self.blocks[start].end
         return end.targets.count(node) if isinstance(end, Table) else 1
 
     def code(self, node: int) -> list[Part]:
-        """A block and all that it dominates."""
+        """Build the parts of a block and all blocks that it dominates."""
         parts: list[Part] = []
         following: int | None = node
         while following is not None:
@@ -162,7 +162,7 @@ class _Tree:
         return Repeat(node, tuple(body), getattr(first, "line", 0), getattr(first, "span", NO_SPAN))
 
     def _inner(self, node: int) -> list[Part]:
-        """A block, and those that it alone leads to."""
+        """Build a block and the successors that only it leads to."""
         parts: list[Part] = []
         following = self._straight(node, parts)
         if following is not None:
@@ -170,7 +170,7 @@ class _Tree:
         return parts
 
     def _straight(self, node: int, parts: list[Part]) -> int | None:
-        """Add the instructions of a block and its jump; return the block that goes on behind them, if one does."""
+        """Append a block's instructions and terminator; return the successor that follows directly, if any."""
         block = self.blocks[node]
         parts.extend(block.code)
         end = block.end
@@ -196,7 +196,7 @@ class _Tree:
         return None
 
     def _exit(self, node: int, target: int) -> Part | None:
-        """The jump to a block that stands elsewhere; None where it stands here."""
+        """Return the jump to a block placed elsewhere, or None if the block follows here."""
         if self.place[target] <= self.place[node]:
             return Again(target)
         return To(target) if target in self.follows else None

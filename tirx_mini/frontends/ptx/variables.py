@@ -1,4 +1,4 @@
-"""Variables of a kernel: shared ones in one allocation, constants and globals as further arguments."""
+"""Memory layout of a kernel's variables: one shared allocation, with constants and globals as extra arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GENERIC_PARAMETERS = 3 << 56
 
 @dataclass(frozen=True)
 class Variables:
-    """The variables of a kernel by their names.
+    """The variables of a kernel, by name.
 
     shared: the allocation, None without one. views: its parts. arrays: of variables in global and constant memory, with
     their values. bound: the arguments.
@@ -53,17 +53,17 @@ class Variables:
         return [AllocBuffer(self.shared), *(DeclBuffer(view) for view in self.views.values())]
 
     def buffer(self, name: str) -> Buffer | None:
-        """The buffer of a variable."""
+        """Return the buffer of a variable."""
         if name in self.views:
             return self.views[name]
         return self.arrays[name][0] if name in self.arrays else None
 
     def space(self, name: str) -> str:
-        """The state space of a variable."""
+        """Return the state space of a variable."""
         return "shared" if name in self.views else "global" if name in self.arrays else "param"
 
     def address(self, name: str, span: Span | None) -> Expr:
-        """The address of a variable in its state space."""
+        """Return the address of a variable in its state space."""
         if name in self.views:
             return cast("uint32", AddressOf(HANDLE, self.views[name], (const(0),)))
         if name in self.arrays:
@@ -75,7 +75,7 @@ class Variables:
 
 
 def place(declared: Iterable[Declaration], bound: Bound, dynamic: int) -> Variables:
-    """Give each variable its place. dynamic: the bytes of shared memory that the launch adds."""
+    """Allocate all variables. dynamic: bytes of dynamic shared memory."""
     variables = list(declared)
     shared = [each for each in variables if each.space == "shared"]
     views, total = _shared(shared, dynamic)
@@ -86,7 +86,7 @@ def place(declared: Iterable[Declaration], bound: Bound, dynamic: int) -> Variab
 
 
 def _shared(shared: Sequence[Declaration], dynamic: int) -> tuple[dict[str, tuple[Buffer, int]], int]:
-    """The shared variables and where they begin; then the bytes of all. Variables sized by the launch come last."""
+    """Lay out the shared variables, dynamically sized ones last, and return their offsets and the total size."""
     offset = 0
     found: dict[str, tuple[Buffer, int]] = {}
     for each in (one for one in shared if None not in one.shape):
@@ -124,7 +124,7 @@ def _view(buffer: Buffer, offset: int, pool: Buffer | None) -> Buffer:
 
 
 def _array(declaration: Declaration) -> tuple[Buffer, np.ndarray]:
-    """A variable in global or constant memory, with its initial values."""
+    """Return the array of a global or constant variable, with its initial values."""
     buffer = _buffer(declaration, size_of(declaration))
     data = np.zeros(buffer.size, np.dtype(str(buffer.dtype)) if "bfloat" not in buffer.dtype else np.uint16)
     values = list(_flat(declaration.initial)) if declaration.initial is not None else []

@@ -1,4 +1,4 @@
-"""Loops that test an mbarrier until its phase is complete: they are one wait."""
+"""Recognition of spin loops that poll an mbarrier, which become a single blocking wait."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Known = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait for a phase. instruction: the test. rest: the instructions of the loop that follow the wait."""
+    """A wait for an mbarrier phase. instruction: the test. rest: the loop's instructions after the wait."""
 
     instruction: Instruction
     rest: Sequence[Instruction]
 
     def emit(self, context: Context) -> None:
-        """Make the wait, which blocks; its test then holds."""
+        """Emit the blocking wait and set the test's result to true."""
         test = self.instruction
         address, phase = test.operands[1], test.operands[2]
         assert isinstance(address, Address)
@@ -37,13 +37,13 @@ class Wait:
 
 
 def awaited(loop: Loop) -> Wait | None:
-    """The wait that a loop stands for, or None for any other loop."""
+    """Return the wait that a spin loop implements, or None for any other loop."""
     found = _tested(loop)
     return found[0] if found is not None and _leaves(*found[1:]) else None
 
 
 def begins_with_wait(loop: Loop) -> tuple[Wait, Sequence[Node]] | None:
-    """The wait at the beginning of a loop that goes round until the phase is complete, and what then follows."""
+    """Return the spin wait at the start of a loop body, with the statements that follow it."""
     found = _tested(loop)
     if found is None:
         return None
@@ -55,7 +55,7 @@ def begins_with_wait(loop: Loop) -> tuple[Wait, Sequence[Node]] | None:
 
 
 def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
-    """(the test that a loop begins with, the branch on it, what comes after it, what is known in it)."""
+    """Match the mbarrier test at the start of a loop: the test, its branch, the code after it and the known values."""
     body = list(loop.body)
     while body and isinstance(body[-1], Continue):
         body.pop()
@@ -81,7 +81,7 @@ def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
 
 
 def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:
-    """Return whether a branch leaves the loop where the phase is complete, and goes round where it is not."""
+    """Return whether a branch leaves the loop once the phase is complete, and otherwise repeats it."""
     sides = _sides(node, known)
     if sides is None:
         return False
@@ -92,7 +92,7 @@ def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:
 
 
 def _sides(node: If, known: Known) -> tuple[Sequence[Node], Sequence[Node]] | None:
-    """The side of a branch that is taken where the phase is complete, and the other one."""
+    """Return the branch side taken when the phase is complete, and the other side."""
     if not isinstance(node.test, Register):
         return None
     value = known.get(name_of(node.test))
@@ -102,7 +102,7 @@ def _sides(node: If, known: Known) -> tuple[Sequence[Node], Sequence[Node]] | No
 
 
 def _follow(node: Instruction, known: dict[str, int]) -> bool:
-    """Note the result of an instruction with known operands. Return whether it is known."""
+    """Record the result of an instruction with known operands. Return whether the result is known."""
     values = [_known(operand, known) for operand in node.operands[1:]]
     targets = [name_of(register) for register in results(node)]
     if len(targets) != 1 or None in values:

@@ -1,4 +1,4 @@
-"""Instructions of the lanes of a warp: shuffles with any bounds, votes, matches and sums."""
+"""Lowering of warp-level instructions: shuffles with arbitrary bounds, votes, matches and reductions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _lane(context: Context) -> Expr:
 
 
 def _shuffle(context: Context, instruction: Instruction) -> None:
-    """shfl.sync: the source lane and whether it is in the segment follow from the ISA's formula."""
+    """Lower shfl.sync, computing source lane and segment membership by the formula of the PTX ISA."""
     result, value, source, bounds, *more = instruction.operands
     mode = next(word for word in instruction.opcode if word in ("idx", "up", "down", "bfly"))
     mask = context.read(more[0], _U32) if more else const((1 << 32) - 1, _U32)
@@ -61,7 +61,7 @@ def _near(lane: Expr, op: str, bound: Expr) -> tuple[Expr, Expr]:
 
 
 def _vote(context: Context, instruction: Instruction) -> None:
-    """vote.sync; .uni is the case that all lanes give one value."""
+    """Lower vote.sync; .uni tests whether all lanes have the same value."""
     words = instruction.opcode
     result, condition, *more = instruction.operands
     mask = context.read(more[0], _U32) if more else const((1 << 32) - 1, _U32)
@@ -77,7 +77,7 @@ def _vote(context: Context, instruction: Instruction) -> None:
 
 
 def _match(context: Context, instruction: Instruction) -> None:
-    """match.sync; of 64 bits, both halves have to match."""
+    """Lower match.sync; a 64-bit match requires both halves to match."""
     words = instruction.opcode
     result, value, mask_operand = instruction.operands
     mode, mask = words[1], context.read(mask_operand, _U32)
@@ -100,7 +100,7 @@ def _match(context: Context, instruction: Instruction) -> None:
 
 
 def _redux(context: Context, instruction: Instruction) -> None:
-    """redux.sync: sums and extremes are in the table; bitwise ones are votes of each bit."""
+    """Lower redux.sync: arithmetic reductions use the table, bitwise ones a vote per bit."""
     result, value, mask_operand = instruction.operands
     op, kind, mask = instruction.opcode[2], instruction.opcode[-1], context.read(mask_operand, _U32)
     if kind in ("u32", "s32"):
@@ -130,7 +130,7 @@ def _bit(context: Context, op: str, mask: Expr, bit: Expr, place: int) -> Expr:
 
 
 def _barrier(context: Context, instruction: Instruction) -> None:
-    """bar and barrier of a CTA: sync, arrive and red."""
+    """Lower the CTA barriers bar and barrier: sync, arrive and red."""
     name, *words = instruction.opcode
     if words[0] in ("warp", "cluster"):
         if not call_entry(context, instruction):
@@ -150,7 +150,7 @@ def _barrier(context: Context, instruction: Instruction) -> None:
 
 
 def _reduced(context: Context, instruction: Instruction, words: Sequence[str]) -> None:
-    """bar.red, of all threads of the CTA."""
+    """Lower bar.red over all threads of the CTA."""
     result, number, *more = instruction.operands
     if len(more) == 2 and more[0] != Immediate(context.launch.threads):
         raise refused(instruction, "it is of a part of the CTA")

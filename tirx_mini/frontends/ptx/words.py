@@ -1,4 +1,4 @@
-"""Findings in the words of the language that a kernel is written in: ``__syncthreads()`` for `cta_sync()`."""
+"""Rewording of findings into the kernel's source language: ``__syncthreads()`` for `cta_sync()`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPELLED = (
 
 
 def in_words_of(module: Module, report: Report) -> Report:
-    """The report with its findings in the words of the module's source language."""
+    """Reword the findings of a report in the module's source language."""
     words = _words(module)
     return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
 
@@ -52,7 +52,7 @@ def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
 
 
 def reworded(text: str, words: Mapping[str, str]) -> str:
-    """A sentence with other words for what synchronises, and instructions as PTX spells them."""
+    """Replace the synchronisation primitives in a sentence, and spell instructions as in PTX."""
 
     def synchronises(match: re.Match[str]) -> str:
         word = words[match[1]]

@@ -1,4 +1,4 @@
-"""Tile programs: cuTile's surface, compiled through cuda_tile, nv_tileaa and nv_tileas to the IR of tirx_mini."""
+"""The cuTile frontend: lowers tile programs through cuda_tile, nv_tileaa and nv_tileas to the IR of tirx_mini."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of a launch: which kinds they are for the compiler, and as what they are passed."""
+"""Classification and conversion of launch arguments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Arguments:
 
 
 def arguments_of(kernel: TileKernel, args: Sequence[Any]) -> Arguments:
-    """The arguments of a launch. Raises `ArgumentError` for one that no kernel takes, or a wrong number of them."""
+    """Classify the arguments of a launch. Raises `ArgumentError` for an unsupported argument or a wrong count."""
     params = parameters(kernel)
     if len(args) != len(params):
         names = ", ".join(p.name for p in params)
@@ -120,7 +120,7 @@ def _list_spec(named: str, meta: tuple[Any, ...], arg: list[Any], values: list[A
 
 
 def is_record_argument(value: Any) -> bool:
-    """Return whether an argument is an object of a data class or a named tuple, whose fields are passed one by one."""
+    """Return whether an argument is a dataclass object or named tuple, whose fields are passed separately."""
     if isinstance(value, (type, DType)):
         return False
     return dataclasses.is_dataclass(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
@@ -140,7 +140,7 @@ def _constant(named: str, value: Any) -> Any:
 
 
 def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) -> DType:
-    """The type in which a number is passed: int32, unless it is annotated, float32 or bool_."""
+    """Return the type in which a number is passed: the annotated one, else int32, float32 or bool_."""
     dtype = wanted or (bool_ if isinstance(value, bool) else int32 if isinstance(value, int) else float32)
     if dtype.is_integer and not dtype.limits[0] <= value <= dtype.limits[1]:
         fix = "annotate the parameter with ct.ScalarInt64" if dtype == int32 else "pass a smaller number"
@@ -150,7 +150,7 @@ def _scalar_type(named: str, value: bool | int | float, wanted: DType | None) ->
 
 @dataclass(frozen=True)
 class _Memory:
-    """The memory of an array. strides: in elements. address: in bytes."""
+    """The memory layout of an array. strides: in elements. address: in bytes."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -188,7 +188,7 @@ def _dtype_of_tensor(tensor: Any) -> DType:
 
 
 def as_numpy(named: str, value: Any) -> np.ndarray:
-    """An array that shares the memory of an argument. Raises `ArgumentError` where it is not in main memory."""
+    """Return a NumPy array that shares the argument's memory. Raises `ArgumentError` if it is not in host memory."""
     if isinstance(value, np.ndarray):
         return value
     if not is_tensor(value):

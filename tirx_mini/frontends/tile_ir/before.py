@@ -1,4 +1,4 @@
-"""The launches that may still be running when one begins early, and what they do to memory.
+"""Tracking of launches that may overlap under programmatic dependent launch, and of their memory accesses.
 
 With programmatic dependent launch, a kernel may begin before the one before it has ended, which may have begun early,
 too. Before it waits for them, it may read memory that none of them writes, and write memory that none of them uses.
@@ -25,7 +25,7 @@ Early = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True)
 class Uses:
-    """The memory that a launch may write, and all that it may use."""
+    """The memory intervals that a launch may write, and those that it may access."""
 
     written: tuple[Interval, ...]
     used: tuple[Interval, ...]
@@ -33,7 +33,7 @@ class Uses:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The launches of a stream that may run together: the last one, and the ones that it did not wait for.
+    """The launches of a stream that may overlap: the last one and those that it did not wait for.
 
     key: the stream as the program has it.
     """
@@ -46,7 +46,7 @@ _STREAM: ContextVar[Stream | None] = ContextVar("stream", default=None)
 
 
 def early_accesses(stream: Any, program: TileProgram, arguments: Arguments, early: bool) -> Early:
-    """Return what a launch may touch before it waits. early: whether the launch before it may still be running."""
+    """Return the parameters that a launch may access before it waits. early: the previous launch may still run."""
     names, places = program.names, _places(arguments)
     if len(set(names)) < len(names):
         return frozenset(), frozenset()
@@ -63,7 +63,7 @@ def early_accesses(stream: Any, program: TileProgram, arguments: Arguments, earl
 
 
 def note_launch(stream: Any, program: TileProgram, arguments: Arguments, early: bool) -> None:
-    """Remember a launch for the next one. A launch that did not begin early began after all others had ended."""
+    """Record a launch for the next one; a launch that did not start early has no overlapping predecessors."""
     places = _places(arguments)
     written = tuple(place for i, place in enumerate(places) if i in program.written and place is not None)
     uses = Uses(written, tuple(place for place in places if place is not None))
@@ -77,12 +77,12 @@ def note_launch(stream: Any, program: TileProgram, arguments: Arguments, early: 
 
 
 def _places(arguments: Arguments) -> list[Interval | None]:
-    """The memory of each parameter; None for a number, and for an array without elements."""
+    """Return the memory interval of each parameter, or None for numbers and empty arrays."""
     return [_place(value) if isinstance(value, np.ndarray) and value.size else None for value in arguments.values]
 
 
 def _place(array: np.ndarray) -> Interval:
-    """The addresses of an array, whose strides are not negative."""
+    """Return the address interval of an array with non-negative strides."""
     last = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True))
     return array.ctypes.data, array.ctypes.data + last + array.itemsize
 

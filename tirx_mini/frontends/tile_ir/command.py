@@ -1,4 +1,4 @@
-"""``python -m tirx_mini tileir FILE:KERNEL``: a tile program at every level, from its author's form to machine code."""
+"""``python -m tirx_mini tileir FILE:KERNEL``: show a tile program at every level, from source to machine code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ The file may import `cuda.tile`. The programs of kernels_ref/tile are {programs}
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini tileir") -> int:
-    """The exit status is 0, 1 for a program that is wrong, and 2 for bad input.
+    """Run the command and return its exit status: 0, 1 for an incorrect program, or 2 for bad input.
 
     prog: the command as its user calls it.
     """
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini til
 
 
 def lesson(argv: Sequence[str], prog: str) -> int:
-    """Show the lesson of tile programs: the GEMM, unless a program is named. Returns the exit status."""
+    """Show the lesson on tile programs, by default the GEMM. Returns the exit status."""
     named = argv and not argv[0].startswith("-") and not argv[0].isdigit()
     return main([*([] if named or "--help" in argv or "-h" in argv else ["gemm"]), *argv], prog)
 
@@ -93,7 +93,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _told(options: argparse.Namespace) -> Options:
-    """Raises `ValueError` for a number of warps that no program has."""
+    """Build the options of a compilation. Raises `ValueError` for an unsupported number of warps."""
     if options.num_warps not in (None, 1, 2, 4, 8, 16):
         raise ValueError(f"--num-warps {options.num_warps}: it is 1, 2, 4, 8 or 16")
     return Options(

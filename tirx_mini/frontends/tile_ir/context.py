@@ -1,5 +1,4 @@
-"""The context of the passes of a tile program: the GPU, its author's options, and the receiver of the passes' choices.
-"""
+"""The context of the tile compiler's passes: the GPU, the user's options and the collected notes."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ SERIAL, COST_BASED = "serial", "cost-based"
 
 @dataclass(frozen=True)
 class Options:
-    """The options that a kernel's decorator, its launch or the command line fixes; None leaves the choice to the
-    passes.
+    """Options fixed by a kernel's decorator, its launch or the command line; None leaves the choice to the passes.
 
     num_warps: warps that compute: a power of two, at most 16.
     num_stages: buffers of each pipeline, at least 1.
@@ -38,7 +36,7 @@ class Options:
 
 @dataclass
 class Context:
-    """The state that all passes of one compilation share.
+    """The state shared by all passes of one compilation.
 
     gpu: the GPU that the costs and limits are of.
     options: what is fixed.
@@ -58,14 +56,14 @@ class Context:
 
     @property
     def has_tensor_memory(self) -> bool:
-        """Return whether MMAs accumulate in tensor memory (tcgen05); else in registers (wgmma)."""
+        """Return whether MMAs accumulate in tensor memory (tcgen05) rather than in registers (wgmma)."""
         return self.gpu.arch.startswith("sm_10")
 
     def note(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
-        """Tell the author of the program something that is not a mistake."""
+        """Add a note for the program's author."""
         self.notes.append(Diagnostic(message, span, hint, severity="note"))
 
 
 def context_for(gpu: str | GpuSpec, options: Options | None = None) -> Context:
-    """The context of a compilation for `gpu`: a name of `hardware.GPUS`. Raises `ValueError` for an unknown GPU."""
+    """Return the compilation context for `gpu`, a name in `hardware.GPUS`. Raises `ValueError` for an unknown GPU."""
     return Context(gpu_spec(gpu), options or Options())

@@ -1,4 +1,4 @@
-"""cuTile's names: ``from tirx_mini.tile_ir import ct`` stands for ``import cuda.tile as ct``."""
+"""cuTile's public names: ``from tirx_mini.tile_ir import ct`` replaces ``import cuda.tile as ct``."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ __all__ = [
 
 
 def compiler_timeout(timeout_sec: float) -> AbstractContextManager[None]:
-    """A context for launches; cuTile limits the time of NVIDIA's compiler in it, which is not used here."""
+    """Return a context without effect; cuTile limits the run time of NVIDIA's compiler in it."""
     return nullcontext()
 
 
 def __getattr__(name: str) -> Any:
-    """The functions of tile code and the dtypes, from their tables."""
+    """Look up a tile-code function or dtype."""
     if name in _NAMES:
         return _NAMES[name]
     raise AttributeError(f"cuTile has no `ct.{name}`")

@@ -1,4 +1,4 @@
-"""CuPy for machines without a GPU: its arrays are NumPy's, and its streams do nothing."""
+"""A CuPy substitute for machines without a GPU, based on NumPy arrays and no-op streams."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 
 class Stream:
-    """A stream of the simulated GPU: a launch is complete when its call returns."""
+    """A stream of the simulated GPU, on which every launch completes before its call returns."""
 
     ptr = 0
 
     def synchronize(self) -> None:
-        """Launches are complete."""
+        """Do nothing, since launches are already complete."""
 
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Launches are complete."""
+        """Do nothing, since launches are already complete."""
 
 
 def asnumpy(array: Any, *_: Any, **__: Any) -> np.ndarray:
-    """A copy of an array in host memory."""
+    """Return a copy of an array in host memory."""
     return np.array(array)
 
 
@@ -34,7 +34,7 @@ cuda = SimpleNamespace(
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's functions."""
+    """Look up a NumPy function."""
     if name.startswith("__"):
         raise AttributeError(name)
     return getattr(np, name)

@@ -1,4 +1,4 @@
-"""Finds `cuda.tile` in tirx_mini, so that programs import it by NVIDIA's name."""
+"""Import hook that resolves `cuda.tile` to tirx_mini, so that programs can use NVIDIA's import path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STAND_INS = {"cupy": "tirx_mini.frontends.tile_ir.cupy"}
 
 
 class _Paths(MetaPathFinder, Loader):
-    """Finds `cuda.tile` in tirx_mini."""
+    """Resolves `cuda.tile` to tirx_mini."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname in _OURS:
@@ -35,11 +35,11 @@ class _Paths(MetaPathFinder, Loader):
         return _stand_in(spec.name, _OURS[spec.name])
 
     def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
+        """Do nothing, since a stand-in module is complete when created."""
 
 
 class _Absent(MetaPathFinder, Loader):
-    """Stands at the end of the path: for packages that are not installed."""
+    """A finder at the end of the path, for packages that are not installed."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self, is_package=True) if fullname in ("cuda", *_STAND_INS) else None
@@ -48,11 +48,11 @@ class _Absent(MetaPathFinder, Loader):
         return ModuleType("cuda") if spec.name == "cuda" else _stand_in(spec.name, _STAND_INS[spec.name])
 
     def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
+        """Do nothing, since a stand-in module is complete when created."""
 
 
 def _stand_in(name: str, ours: str) -> ModuleType:
-    """A module that has the names of one of tirx_mini's."""
+    """Return a module with the names of a tirx_mini module."""
     inner = importlib.import_module(ours)
     module = ModuleType(name, inner.__doc__)
 
@@ -74,14 +74,14 @@ def _not_provided(path: str) -> Exception:
     from tirx_mini.script import caller_span
 
     class NotProvided(TirxError, ImportError):
-        """A module of cuTile that tirx_mini does not provide."""
+        """A cuTile module that tirx_mini does not provide."""
 
     return NotProvided(f"tirx_mini does not provide `{path}`", caller_span(), _MISSING.get(path), kind="unknown-name")
 
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """Within the block, imports of `cuda.tile` resolve to tirx_mini."""
+    """Resolve imports of `cuda.tile` to tirx_mini within the block."""
     hidden = {name: sys.modules.pop(name) for name in _modules()}
     parent = sys.modules.get("cuda")
     before = getattr(parent, "tile", None)

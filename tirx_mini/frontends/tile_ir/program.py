@@ -1,4 +1,4 @@
-"""A tile program compiled for the kinds of its arguments, with its text at every level."""
+"""A tile program compiled for given argument kinds, with its text at every level."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _PASSES: tuple[Pass[Module], ...] = (
 
 
 class TileRunError(TileError):
-    """A kernel that did something wrong while it ran."""
+    """An error of a kernel at run time."""
 
     default_kind = "tile-unsupported"
 
 
 @dataclass(frozen=True, eq=False)
 class TileProgram:
-    """A kernel compiled for the kinds of its arguments, on one GPU.
+    """A kernel compiled for given argument kinds and one GPU.
 
     specs: what is known of each parameter.
     gpu: a name of `hardware.GPUS`.
@@ -58,7 +58,7 @@ class TileProgram:
 
     @cached_property
     def context(self) -> Context:
-        """The choices of the passes, and the options that the kernel's decorator fixes."""
+        """The compilation context, with the options that the kernel's decorator fixes."""
         context = context_for(self.gpu)
         hints = self.kernel.hints.at(context.arch)
         given = self.options
@@ -72,7 +72,7 @@ class TileProgram:
 
     @cached_property
     def cuda_tile(self) -> Module:
-        """The program as its author wrote it. Raises `TileError` for what is wrong with it."""
+        """The program as traced from its source. Raises `TileError` for an incorrect program."""
         return self._traced.module
 
     @cached_property
@@ -81,18 +81,18 @@ class TileProgram:
 
     @property
     def written(self) -> frozenset[int]:
-        """The parameters, by their numbers, that the program may write."""
+        """The numbers of the parameters that the program may write."""
         return frozenset(self._traced.accesses.written)
 
     @property
     def names(self) -> list[str]:
-        """The names of the parameters of `func`."""
+        """The parameter names of `func`."""
         (entry,) = self.cuda_tile.ops
         return [value.hint for value in entry.body.params]
 
     @cached_property
     def nv_tileas(self) -> Module:
-        """The program with layouts, as it is emitted."""
+        """The program with layouts, as passed to code generation."""
         return self.passes()
 
     def passes(self, watch: Watch | None = None) -> Module:
@@ -105,7 +105,7 @@ class TileProgram:
         return run_verified(self.cuda_tile, _PASSES, context, watch, each=watch is not None)
 
     def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
-        """The program at one of `STAGES`; from "tir" on, for a grid. Raises `ValueError` for another stage."""
+        """Return the program's text at one of `STAGES`, for a grid from "tir" on. Raises `ValueError` for others."""
         if stage not in STAGES:
             raise ValueError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
         if stage not in LEVELS:
@@ -116,7 +116,7 @@ class TileProgram:
         return print_module(self.cuda_tile if stage == "cuda_tile" else self._module(grid))
 
     def func(self, grid: Sequence[int]) -> PrimFunc:
-        """The kernel of tirx_mini.ir for a grid."""
+        """Return the kernel in tirx_mini.ir for a grid."""
         x, y, z = (*grid, 1, 1)[:3]
         key = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
         if key not in self._kernels:
@@ -124,7 +124,7 @@ class TileProgram:
         return self._kernels[key]
 
     def func_before(self, grid: Sequence[int], early: tuple[frozenset[str], frozenset[str]]) -> PrimFunc:
-        """`func`, with the parameters that it may read, and may write, while launches before it are running."""
+        """Return `func` annotated with the parameters that it may read and write while earlier launches run."""
         func = self.func(grid)
         if not any(early) or not self.waits:
             return func
@@ -135,18 +135,18 @@ class TileProgram:
 
     @cached_property
     def waits(self) -> bool:
-        """Return whether the program waits for the launch before it."""
+        """Return whether the program waits for the preceding launch."""
         return any(op.kind is ops.gdc_wait_tko for op in self.cuda_tile.walk())
 
     def _module(self, grid: Sequence[int]) -> Module:
-        """The program as it is emitted for a grid: where clusters may be formed, they depend on it."""
+        """Return the module to emit for a grid, on which it depends if clusters can be formed."""
         if (self.context.options.num_ctas or 1) == 1:
             return self.nv_tileas
         x, y, z = (*grid, 1, 1)[:3]
         return run_verified(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)), each=False)
 
     def _parameters(self) -> list[Buffer | Var]:
-        """The parameters of `func`: a buffer for each array, a variable for each number."""
+        """Return the parameters of `func`: a buffer for each array, and a variable for each number."""
         (entry,) = self.cuda_tile.ops
         params: list[Buffer | Var] = []
         for name, spec in zip(self.names, flat_specs(self.specs), strict=True):
@@ -157,7 +157,7 @@ class TileProgram:
         return params
 
     def interpret(self, grid: Sequence[int], values: Sequence[Any]) -> None:
-        """Execute the program in NumPy, one block after another: the meaning of cuda_tile, without a GPU.
+        """Interpret the program in NumPy, block by block, by the semantics of cuda_tile.
 
         values: as `Arguments.values`. Raises `TileRunError` for an access out of bounds, and a failed assertion.
         """
@@ -169,7 +169,7 @@ class TileProgram:
 
 
 def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
-    """The parameters of the entry function: without constants, and with tuples taken apart."""
+    """Return the parameters of the entry function, with constants removed and tuples flattened."""
     flat: list[ArraySpec | ScalarSpec] = []
     for spec in specs:
         if isinstance(spec, (tuple, RecordSpec, ListSpec)):
@@ -180,20 +180,20 @@ def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
 
 
 def is_dense(spec: ArraySpec) -> bool:
-    """Return whether the elements of an array lie in memory in row-major order, without gaps."""
+    """Return whether an array is dense and row-major."""
     dense = [math.prod(spec.shape[axis + 1 :]) for axis in range(len(spec.shape))]
     return all(n == 1 or s == d for n, s, d in zip(spec.shape, spec.strides, dense, strict=True))
 
 
 def passed_shape(spec: ArraySpec) -> tuple[int, ...]:
-    """The shape of an array as it is passed to `func`: its own, or the shape of the memory that it spans."""
+    """Return the shape of an array as passed to `func`: its own, or that of the memory that it spans."""
     if spec.shape and is_dense(spec):
         return spec.shape
     return (1 + sum((n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)),)
 
 
 def as_passed(spec: ArraySpec | ScalarSpec, value: Any) -> Any:
-    """An argument as `func` takes it: arrays that share its memory."""
+    """Return an argument as `func` takes it; arrays share the original's memory."""
     if isinstance(spec, ScalarSpec):
         return value
     if isinstance(value, np.ndarray):
@@ -207,12 +207,12 @@ def as_passed(spec: ArraySpec | ScalarSpec, value: Any) -> Any:
 
 
 def _stored(dtype: DType) -> str:
-    """A dtype as tirx_mini.ir names it; integers have a sign there, and a boolean is a byte."""
+    """Return the dtype name in tirx_mini.ir, where integers are signed and a boolean is a byte."""
     return f"int{dtype.bitwidth}" if dtype.kind == "u" else "bool" if dtype.is_bool else dtype.name
 
 
 def _signless(value: Any) -> Any:
-    """Arrays of unsigned integers as cuda_tile reads them: its integers have no sign."""
+    """Return arrays of unsigned integers as signed ones, since cuda_tile's integers are signless."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "u":
         return value.view(np.dtype(f"i{value.itemsize}"))
     return value

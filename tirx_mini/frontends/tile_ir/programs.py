@@ -1,4 +1,4 @@
-"""Tile programs in files, as commands name them, and lesson 11's programs with arguments to compile them for."""
+"""Tile programs as named in commands: programs in files, and those of lesson 11 with their arguments."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType
 
 
 def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | None = None) -> Launch:
-    """A launch of ``FILE.py:KERNEL``, as the file launches it while it is imported, or of a program of the course.
+    """Return a launch of ``FILE.py:KERNEL``, recorded while the file is imported, or of a course program.
 
     size: of a program of the course. args: instead of those that the file gives; the grid is then one block.
     Raises `KernelFileError` where there is no such kernel, or no launch of it.
@@ -76,7 +76,7 @@ def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | N
 
 
 def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:
-    """The first launch of a program of kernels_ref/tile. Raises `KernelFileError` for a name that is none."""
+    """Return the first launch of a program in kernels_ref/tile. Raises `KernelFileError` for an unknown name."""
     if name not in TILE_PROGRAMS:
         raise KernelFileError(f"there is no tile program {name!r}; there are {', '.join(TILE_PROGRAMS)}")
     with captured() as launches:
@@ -85,11 +85,11 @@ def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:
 
 
 class TilePrograms:
-    """Tile programs for the commands that take kernels (`course.Programs`)."""
+    """Tile programs for the commands that accept kernels (`course.Programs`)."""
 
     @staticmethod
     def has(program: str) -> bool:
-        """Return whether ``FILE.py:KERNEL``, or a name, is of a tile program rather than of a kernel of threads."""
+        """Return whether ``FILE.py:KERNEL`` or a name refers to a tile program."""
         file, _, name = program.rpartition(":")
         if not file:
             return program in TILE_PROGRAMS
@@ -99,7 +99,7 @@ class TilePrograms:
 
     @staticmethod
     def check(program: str, size: int | None, gpu: str, **options: Any) -> Checked:
-        """Run a program as its file launches it: by the clock alone, unless its course depends on its data."""
+        """Run a program as launched in its file; data is simulated only if control flow depends on it."""
         launch = tile_launch(program, size or TRACED_SIZE)
 
         def run(data: bool) -> Checked:

@@ -1,4 +1,4 @@
-"""Tile programs compiled and launched: `compile`, `launch`, `simulate`, `interpret`."""
+"""Compilation and launch of tile programs: `compile`, `launch`, `simulate`, `interpret`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Launches:
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch that was not executed: its kernel, its grid and its arguments."""
+    """A captured launch: kernel, grid and arguments."""
 
     kernel: TileKernel
     grid: tuple[int, int, int]
@@ -57,7 +57,7 @@ _SIMULATED: ContextVar[Launches | None] = ContextVar("simulated", default=None)
 def compile(
     kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, options: Options | None = None
 ) -> TileProgram:
-    """A kernel for arguments of these kinds: their dtypes, shapes and strides, and the values of constants.
+    """Compile a kernel for the kinds of its arguments: dtypes, shapes, strides and constant values.
 
     args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`. options: what the compiler is told.
     Raises `TileError` for what the kernel does wrong, and `ArgumentError` for arguments that no kernel takes.
@@ -74,14 +74,14 @@ def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str, options: Optio
 
 
 def interpret(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU) -> None:
-    """Execute a kernel in NumPy, one block after another: what its program means, without a GPU."""
+    """Interpret a kernel in NumPy, block by block, without a GPU."""
     arguments = arguments_of(_kernel(kernel), args)
     _compiled(kernel, arguments, gpu).interpret(_grid(grid), arguments.values)
 
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Within the block, `launch` interprets programs in NumPy."""
+    """Make `launch` interpret programs in NumPy within the block."""
     token = _INTERPRETED.set(True)
     try:
         yield
@@ -91,7 +91,7 @@ def interpreted() -> Iterator[None]:
 
 @contextmanager
 def captured() -> Iterator[list[Launch]]:
-    """Within the block, `launch` executes nothing. Gives the list of launches."""
+    """Make `launch` record launches without executing them within the block, and yield the list."""
     launches: list[Launch] = []
     token = _CAPTURED.set(launches)
     try:
@@ -102,7 +102,7 @@ def captured() -> Iterator[list[Launch]]:
 
 @contextmanager
 def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **options: Any) -> Iterator[list[Report]]:
-    """Within the block, `launch` simulates a GPU, with the options of `tirx_mini.simulate`. Gives the reports.
+    """Make `launch` simulate a GPU within the block, with options of `tirx_mini.simulate`, and yield the reports.
 
     reports: the list that they are appended to.
     """
@@ -115,7 +115,7 @@ def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **
 
 
 def simulate(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, **options: Any) -> Report:
-    """Execute a kernel on a simulated GPU, and report what is wrong with it and how long it takes.
+    """Simulate a kernel on a GPU, and report its errors and execution time.
 
     options: those of `tirx_mini.simulate`: schedules, trace, ….
     """
@@ -135,7 +135,7 @@ def _simulated(
 def launch(
     stream: Any, grid: Any, kernel: Any, kernel_args: Sequence[Any], /, *, programmatic_dependent_launch: bool = False
 ) -> None:
-    """Execute a kernel for each block of a grid. Results are written into the arrays among its arguments.
+    """Launch a kernel over a grid of blocks, writing results into the argument arrays.
 
     It runs on the GPU where an argument is there, else in the simulator. ``with simulated("h100", schedules=20):``
     chooses its GPU and options, and ``with interpreted():`` the interpreter of cuda_tile.
@@ -180,7 +180,7 @@ def launch(
 
 
 def current_gpu() -> str:
-    """The GPU that launches simulate: the GPU of ``with simulated(…):``, or of ``with Target("sim:h100"):``."""
+    """Return the GPU that launches simulate, set by ``with simulated(…):`` or ``with Target("sim:h100"):``."""
     launches = _SIMULATED.get()
     if launches is not None:
         return launches.gpu
@@ -189,7 +189,7 @@ def current_gpu() -> str:
 
 
 def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any]) -> None:
-    """Compile for the GPU of this machine, and launch."""
+    """Compile for the local GPU, and launch."""
     import torch
 
     from tirx_mini.runtime import device_arch

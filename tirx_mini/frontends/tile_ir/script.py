@@ -1,4 +1,4 @@
-"""The import path of NVIDIA's cuTile, so that a file written for ``import cuda.tile as ct`` runs unchanged.
+"""Import hook for NVIDIA's cuTile, so that files with ``import cuda.tile as ct`` run unchanged.
 
     from tirx_mini.compat import cuda_tile
 
@@ -27,7 +27,7 @@ PROGRAM = "python -m tirx_mini.compat.cuda_tile"
 
 @contextmanager
 def instead_of_cutile() -> Iterator[None]:
-    """`cuda.tile` is tirx_mini's, and without a GPU, its kernels are simulated."""
+    """Substitute tirx_mini for `cuda.tile`, and simulate kernels if there is no GPU."""
     gpu = simulated_device.simulated_gpu()
     with imports():
         if gpu is None:
@@ -38,7 +38,7 @@ def instead_of_cutile() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script, or with -m a module such as pytest, with tirx_mini as its `cuda.tile`.
+    """Run a script, or with -m a module such as pytest, with tirx_mini in place of `cuda.tile`.
 
     Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator. CuPy is NumPy where it is not
     installed. A mistake in a kernel prints its error page and returns 1. The exit status is 2 where no script is named.

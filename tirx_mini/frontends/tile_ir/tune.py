@@ -1,4 +1,4 @@
-"""``ct.tune``: the fastest of a list of configurations, measured on a GPU or predicted by the simulator."""
+"""``ct.tune``: search for the fastest configuration, measured on a GPU or predicted by the simulator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TuningResult(Generic[T]):
     failures: Sequence[tuple[T, type[BaseException], str]]
 
     def summary(self, *, top_k: int = 10, bottom_k: int = 2) -> str:
-        """The fastest `top_k` configurations and the slowest `bottom_k`, a line each, with their times."""
+        """Return a table of the fastest `top_k` and the slowest `bottom_k` configurations with their times."""
         ranked = sorted(self.successes, key=lambda m: m.mean_us)
         shown = [(i, m) for i, m in enumerate(ranked) if i < top_k or i >= len(ranked) - bottom_k]
         lines = [f"{len(self.successes)} succeeded, {len(self.failures)} failed"]
@@ -102,7 +102,7 @@ def exhaustive_search(
 
 
 def _times(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> list[float]:
-    """Microseconds of launches: measured on a GPU, or one prediction."""
+    """Return launch times in microseconds, measured on a GPU or a single prediction."""
     if any(is_tensor(arg) and arg.device.type == "cuda" for arg in args):
         return _measured(stream, grid, kernel, args)
     report = simulate(grid, kernel, args, current_gpu(), data=False, sampled=True)

@@ -1,4 +1,4 @@
-"""TileLang: its language, read into the IR of kernels, and the passes that make threads of its tiles."""
+"""The TileLang frontend: the language, and the passes that lower tile programs to per-thread IR."""
 
 from . import language
 from .jit import AutoTuner, AutotuneResult, JITImpl, autotune, jit, lazy_jit

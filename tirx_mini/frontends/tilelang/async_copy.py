@@ -1,4 +1,4 @@
-"""T.async_copy: copies from global to shared memory by cp.async, for which the program waits."""
+"""Lowering of T.async_copy: cp.async copies from global to shared memory, which the program waits for itself."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SIZES = (16, 8, 4)
 
 
 class AsyncCopyRule:
-    """The threads of the team take turns with the chunks of a tile. Chunks outside the source are zeros."""
+    """Distributes the 16-byte chunks of a tile over the threads of the team, zero-filling chunks outside the source."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
         return {}
@@ -75,7 +75,7 @@ class _Copy:
         return For(step, const(0), const(-(-chunks // count)), copy, unroll=True, span=self.call.span)
 
     def _width(self) -> int:
-        """Elements of one access: the most that are contiguous and aligned in both memories."""
+        """Return the number of elements of one access: the widest that is contiguous and aligned in both memories."""
         size, last = self.source.buffer.dtype.itemsize, self.source.ranges[-1]
         same = self.source.buffer.dtype == self.target.buffer.dtype and self.source.buffer.layout is None
         extent = self.source.extents[-1]
@@ -84,7 +84,7 @@ class _Copy:
         return next((n // size for n in SIZES if same and size and n % size == 0 and whole % (n // size) == 0), 1)
 
     def _digits(self, number: Expr, extents: Sequence[int], width: int) -> list[Expr]:
-        """The coordinates, within the tile, of the first element of a chunk."""
+        """Return the coordinates, within the tile, of a chunk's first element."""
         counts = [*extents[:-1], extents[-1] // width]
         found: list[Expr] = []
         for position, count in reversed(list(enumerate(counts))):
@@ -111,7 +111,7 @@ class _Copy:
         return If(inside, copy, For(lane, const(0), const(width), zero, kind=UNROLLED), span=self.call.span)
 
     def _inside(self, indices: Sequence[Expr]) -> Expr | None:
-        """Return whether a chunk lies in the array; None where tiles of its size, side by side, fill the array."""
+        """Return the condition that a chunk lies inside the array, or None if the tiles cover the array exactly."""
         condition: Expr | None = None
         whole = zip(indices, self.source.ranges, self.source.extents, self.source.buffer.shape, strict=True)
         for index, part, extent, total in whole:
@@ -123,7 +123,7 @@ class _Copy:
 
 
 def _places(region: Region, digits: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The indices of an element of a region."""
+    """Return the buffer indices of an element of a region."""
     rest = iter(digits)
     return tuple(
         r.start + next(rest) if extent != 1 else r.start

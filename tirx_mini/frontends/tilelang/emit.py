@@ -1,4 +1,4 @@
-"""LowerTiles: parallel loops and tile operations become the code of one thread."""
+"""The LowerTiles pass: lower parallel loops and tile operations to per-thread code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .tma import async_operands
 
 
 def lower_tiles(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
-    """`func` as the code of one thread: fragments are arrays of each thread, and no tile operation is left."""
+    """Lower a function to per-thread code: fragments become thread-local arrays, and no tile operation remains."""
     team = whole(func)
     fragments = {node.buffer: node.buffer.layout for node in func.nodes if isinstance(node, AllocBuffer)}
     known = {buffer: layout for buffer, layout in fragments.items() if isinstance(layout, Fragment)}
@@ -74,7 +74,7 @@ class _Lower(Mutator):
         return self._fenced(nest, self._exchanged(nest, layout))
 
     def _exchanged(self, nest: Nest, layout: Fragment) -> Stmt:
-        """Parallel loops; fragments that other threads need pass through shared memory."""
+        """Lower parallel loops, exchanging fragments through shared memory if other threads need them."""
         try:
             return self._shared(nest, layout)
         except Elsewhere as conflict:
@@ -90,7 +90,7 @@ class _Lower(Mutator):
         return seq(AllocBuffer(scratch), filled, self._exchanged(inner, layout), back, span=nest.span)
 
     def _whole(self, source: Buffer, target: Buffer, fragment: Buffer, nest: Nest) -> Stmt:
-        """A copy of a fragment to or from shared memory, by the threads that hold it."""
+        """Copy a whole fragment to or from shared memory with the threads that hold it."""
         names = loop_vars(fragment.ndim)
         load = BufferLoad(source.dtype, source, names, span=nest.span)
         body = BufferStore(target, names, load, span=nest.span)
@@ -98,7 +98,7 @@ class _Lower(Mutator):
         return self._shared(Nest(names, tuple(map(int, fragment.shape)), body, nest.span), held)
 
     def _shared(self, nest: Nest, layout: Fragment) -> Stmt:
-        """Parallel loops, executed by the threads among which their layout shares them."""
+        """Lower parallel loops for the threads over which their layout distributes them."""
         team, owners = self.place.team, Team(layout.first, layout.threads, -1)
         if (owners.first, owners.count) == (team.first, team.count):
             return lower_nest(nest, layout, self.place)
@@ -115,7 +115,7 @@ class _Lower(Mutator):
         return If(_in_team(owners, team), lower_nest(nest, layout, inner), span=nest.span)
 
     def _shown(self, call: TileCall, made: Stmt) -> Stmt:
-        """The code of a scan, and where it stores what the async proxy reads, a fence."""
+        """Append a proxy fence to a scan if it writes a buffer that the async proxy reads."""
         target = call.operands[1] if call.op == SCAN else None
         if not isinstance(target, Region) or target.buffer.root not in self.shown:
             return made
@@ -123,14 +123,15 @@ class _Lower(Mutator):
         return seq(made, Evaluate(fence, span=call.span))
 
     def _fenced(self, nest: Nest, made: Stmt) -> Stmt:
-        """The code of parallel loops, and where they store what the async proxy reads, a fence (PTX ISA: membar)."""
+        """Append a proxy fence to parallel loops if they write a buffer that the async proxy reads (PTX ISA: membar).
+        """
         if not any(isinstance(a, BufferStore) and a.buffer.root in self.shown for a in nest.accesses()):
             return made
         fence = NAMES["ptx.fence.proxy_async"].call("shared::cta", span=nest.span)
         return seq(made, Evaluate(fence, span=nest.span))
 
     def _within(self, team: Team | None, analyzer: Analyzer | None, body: Stmt) -> Stmt:
-        """`body`, executed by a team, or in ranges of its own."""
+        """Lower `body` for another team or with other variable ranges."""
         before = self.place
         ranges = analyzer or before.analyzer
         self.place = before.at(team=team or before.team, analyzer=with_team(ranges, team) if team else ranges)
@@ -149,7 +150,7 @@ class _Lower(Mutator):
         return node
 
     def _reduced_elsewhere(self, call: TileCall, layout: Fragment) -> Stmt:
-        """A reduction into a fragment of its own, and a loop that brings the results to the target."""
+        """Reduce into a temporary fragment, then copy the results to the target with a parallel loop."""
         target = call.operands[1]
         assert isinstance(target, Region)
         own = Buffer(f"{target.buffer.name}_result", target.buffer.shape, target.dtype, FRAGMENT, span=call.span)
@@ -189,7 +190,7 @@ class _Lower(Mutator):
         return If(cond, then, orelse, span=node.span)
 
     def _taken(self, condition: Expr) -> Team | None:
-        """The threads that take a branch, where their numbers say which; None where it may be all of them."""
+        """Return the threads that take a branch on the thread index, or None if all may take it."""
         part = self.place.team.part(condition)
         return None if part is None or part.count == 0 else part
 
@@ -201,7 +202,7 @@ class _Lower(Mutator):
         return replace(node, start=start, stop=stop, body=body)
 
     def _vectorised(self, node: For) -> Stmt:
-        """A loop of one thread, whose accesses are vectors where they can be."""
+        """Lower a vectorised loop of one thread, with vector accesses where possible."""
         extent = self.place.analyzer.bounds(node.stop)
         if extent is None or extent[0] != extent[1]:
             return self.visit_For(replace(node, kind=SERIAL))
@@ -232,7 +233,7 @@ class _Lower(Mutator):
         return replace(node, buffer=array, indices=(index,), value=self.expr(node.value))
 
     def _register(self, node: BufferLoad | BufferStore) -> Expr:
-        """The register of an element that each thread indexes by itself."""
+        """Return the register of a fragment element that each thread indexes for itself."""
         layout = self.place.fragment(node.buffer)
         for digit in layout.digits:
             if digit.dim is not None and digit.place != REGISTER and not layout.pinned:
@@ -246,7 +247,7 @@ class _Lower(Mutator):
 
 
 def _in_team(team: Team, around: Team) -> Expr:
-    """The condition that a thread of the enclosing team is in a team."""
+    """Return the condition that a thread of the enclosing team belongs to a team."""
     number = Team(0, 0).thread
     last = team.first + team.count
     if team.first == around.first:

@@ -1,4 +1,4 @@
-"""Index expressions over tables: the values that they take in each thread and each step."""
+"""Tabulation of index expressions: their values in each thread and each step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _BINARY: Mapping[str, Callable[..., Any]] = {
 
 
 def table_of(expr: Expr, values: Mapping[Var, np.ndarray]) -> Any:
-    """The value of an integer expression for tables of values of its variables; None if it has others."""
+    """Evaluate an integer expression over tables of its variables' values, or return None if a variable has no table.
+    """
     if isinstance(expr, Const):
         return int(expr.value)
     if isinstance(expr, Var):

@@ -1,4 +1,4 @@
-"""ExpandTiles: operations on each element of a tile become parallel loops."""
+"""The ExpandTiles pass: lower elementwise tile operations to parallel loops."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from .tma import COPY, stores_by_tma
 
 
 def expand_tiles(func: PrimFunc, arch: str) -> PrimFunc:
-    """`func` with copies, fills and atomics of tiles as parallel loops over their elements. TMA stores stay."""
+    """Lower the copies, fills and atomics of tiles to parallel loops; TMA stores are unchanged."""
     return func.with_body(_Views().stmt(_Expand(arch).stmt(func.body)))
 
 
 class _Views(Mutator):
-    """Turn accesses of views of fragments into accesses of the fragments."""
+    """Rewrites accesses to views of fragments into accesses to the fragments themselves."""
 
     def visit_DeclBuffer(self, node: DeclBuffer) -> Stmt:
         return Seq((), span=node.span) if _is_view(node.buffer) else node
@@ -65,7 +65,7 @@ def _is_view(buffer: Buffer) -> bool:
 
 
 def _in_root(access: BufferLoad | BufferStore) -> tuple[Expr, ...]:
-    """The indices in a fragment that an access of a view names."""
+    """Return the fragment indices that correspond to an access through a view."""
     number: Expr = const(0)
     for index, extent in zip(access.indices, access.buffer.shape, strict=True):
         number = number * extent + index
@@ -89,19 +89,19 @@ class _Expand(Mutator):
 
 
 def _sizes(region: Region) -> list[tuple[int, int]]:
-    """The dimensions of a region with more than one element, and their extents."""
+    """Return the dimensions of a region with more than one element, and their extents."""
     return [(dim, extent) for dim, extent in enumerate(region.extents) if extent != 1]
 
 
 def _element(region: Region, at: Mapping[int, Expr]) -> tuple[Expr, ...]:
-    """The indices of an element of a region: `at` gives its coordinates along dimensions."""
+    """Return the buffer indices of a region's element, given its coordinates `at` by dimension."""
     return tuple(
         part.start if dim not in at else simplify(part.start + at[dim]) for dim, part in enumerate(region.ranges)
     )
 
 
 def nested(call: TileCall, extents: Sequence[int], body: Callable[[Sequence[Var]], Stmt]) -> Stmt:
-    """Parallel loops over `extents` around the body that is made of their variables.
+    """Build parallel loops over `extents` around a body made from their variables.
 
     Each thread executes them all where an operand is an array of its own.
     """
@@ -186,7 +186,7 @@ def _transpose(call: TileCall) -> Stmt:
 
 
 def _scan(call: TileCall) -> Stmt:
-    """A scan of fragments goes through shared memory."""
+    """Lower a scan of fragments to a scan through shared memory."""
     source, target = (operand for operand in call.operands if isinstance(operand, Region))
     if FRAGMENT not in (source.buffer.scope, target.buffer.scope):
         return call
@@ -198,7 +198,7 @@ def _scan(call: TileCall) -> Stmt:
 
 
 def _reduce(call: TileCall) -> Stmt:
-    """A reduction of slices, or in shared memory, is one of fragments."""
+    """Lower a reduction of slices or shared memory to a reduction of fragments."""
     source, target = (operand for operand in call.operands if isinstance(operand, Region))
     made: list[Stmt] = []
     operands: list[Region] = []

@@ -1,4 +1,4 @@
-"""InferLayouts: which thread holds which element of each fragment, and how shared memory is swizzled.
+"""The InferLayouts pass: assign each fragment a distribution over threads, and each shared buffer a swizzle.
 
 Layouts begin at the operations that need certain ones (matrix products), at annotations, and at fragments that single
 threads index. From there they spread: the parallel loops over a fragment are shared among threads as the fragment is,
@@ -62,7 +62,7 @@ from .teams import Team, team_of_hint, whole
 
 @dataclass
 class Known:
-    """The layouts that are known so far."""
+    """The layouts inferred so far."""
 
     fragments: dict[Buffer, Fragment] = field(default_factory=dict)
     shared: dict[Buffer, Layout] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the program that has something to say about layouts: parallel loops, or a tile operation."""
+    """A program point that constrains layouts: parallel loops or a tile operation."""
 
     what: Nest | TileCall
     team: Team
@@ -78,7 +78,7 @@ class Site:
 
 
 def infer_layouts(func: PrimFunc, arch: str, rules: Mapping[str, Rule]) -> PrimFunc:
-    """`func` with a layout for each fragment, and for each shared buffer whose users need one."""
+    """Assign a layout to each fragment, and to each shared buffer whose users require one."""
     inference = _Inference(arch, rules)
     inference.collect(func)
     return _Attach(inference.solve()).func(func)
@@ -132,7 +132,7 @@ class _Inference:
             self.teams.setdefault(buffer, site.team)
 
     def _single(self, stmt: Stmt, team: Team) -> None:
-        """Accesses outside parallel loops.
+        """Record the accesses outside parallel loops.
 
         Each thread needs the elements of fragments itself, and instructions take the shared memory at a pointer row by
         row.
@@ -160,7 +160,7 @@ class _Inference:
     # -- what follows -------------------------------------------------------------------------------------------
 
     def solve(self) -> Known:
-        """The layouts of all fragments."""
+        """Infer the layouts of all fragments."""
         for access, team in self.single:
             if access.buffer not in self.known.fragments:
                 whole_copies = replicated(access.buffer.shape, team.count)
@@ -177,7 +177,7 @@ class _Inference:
         return self.known
 
     def _spread(self) -> bool:
-        """Return whether the known layouts determine others."""
+        """Propagate the known layouts once. Return whether this determined new ones."""
         before = len(self.known.fragments) + len(self.known.shared)
         for site in self.sites:  # tile operations need what they need, and parallel loops follow
             rule = self.rules.get(site.what.op) if isinstance(site.what, TileCall) else None
@@ -199,7 +199,7 @@ class _Inference:
             self._follow(site.what, layout, site.team)
 
     def _follow(self, nest: Nest, layout: Fragment, team: Team) -> None:
-        """Give the fragments of parallel loops the layout of the loops."""
+        """Propagate the layout of parallel loops to the fragments that they access."""
         for access in nest.fragments():
             if access.buffer not in self.known.fragments:
                 derived = derive(nest, access, layout)
@@ -216,7 +216,7 @@ class _Inference:
             self.known.shared.setdefault(buffer, layout)
 
     def _choose(self) -> bool:
-        """Choose a layout where nothing determines one: of the loop with the most dimensions; False if none is left."""
+        """Choose a layout for the undetermined loop with the most dimensions. Return False if none is left."""
         left = [site for site in self.sites if any(b not in self.known.fragments for b in fragments_of(site.what))]
         nests = [site for site in left if isinstance(site.what, Nest)]
         for site in sorted(nests, key=lambda site: -len(_full(site.what))):
@@ -236,12 +236,12 @@ class _Inference:
 
 
 def _moves(call: TileCall) -> bool:
-    """Return whether a tile operation only copies: it takes shared memory in any layout."""
+    """Return whether a tile operation only copies, and so accepts any shared-memory layout."""
     return call.op in ("tl.copy", "tl.tma_copy", "tl.async_copy")
 
 
 def widest_swizzle(buffer: Buffer) -> Layout | None:
-    """The layout with the widest swizzle that the rows of a buffer in shared memory fill; None if they fill none."""
+    """Return the layout with the widest swizzle that the rows of a shared buffer fill, or None."""
     if buffer.ndim < 2 or buffer.dtype.itemsize == 0 or buffer.shape[-2] % 8:
         return None
     width = buffer.shape[-1] * buffer.dtype.itemsize
@@ -264,7 +264,7 @@ def _taken(team: Team, condition: Expr) -> Team:
 
 
 def fragments_of(what: Nest | TileCall) -> Iterator[Buffer]:
-    """The fragments that parallel loops or a tile operation access."""
+    """Yield the fragments that parallel loops or a tile operation access."""
     if isinstance(what, Nest):
         yield from (access.buffer for access in what.fragments())
     else:
@@ -276,7 +276,7 @@ def fragments_of(what: Nest | TileCall) -> Iterator[Buffer]:
 
 
 def ranges_of(func: PrimFunc) -> dict[Var | str, tuple[int, int]]:
-    """The ranges of the indices of CTAs and threads."""
+    """Return an analyzer with the ranges of CTA and thread indices."""
     found: dict[Var | str, tuple[int, int]] = {}
     for node in func.nodes:
         if isinstance(node, ScopeIds):
@@ -291,12 +291,12 @@ def ranges_of(func: PrimFunc) -> dict[Var | str, tuple[int, int]]:
 
 
 def with_team(analyzer: Analyzer, team: Team) -> Analyzer:
-    """The ranges for the threads of a team."""
+    """Restrict the thread index to the threads of a team."""
     return analyzer.bind("threadIdx.x", team.first, team.first + team.count - 1)
 
 
 def with_loop(analyzer: Analyzer, loop: For) -> Analyzer:
-    """The ranges inside a loop."""
+    """Add the range of a loop's variable to the analyzer."""
     start, stop = analyzer.bounds(analyzer.simplify(loop.start)), analyzer.bounds(analyzer.simplify(loop.stop))
     if start is None or stop is None or stop[1] <= start[0]:
         return analyzer
@@ -307,7 +307,7 @@ def with_loop(analyzer: Analyzer, loop: For) -> Analyzer:
 
 
 def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -> Fragment | None:
-    """The distribution of a parallel loop's iterations that a fragment in it fixes."""
+    """Return the distribution of a parallel loop that its fragments determine, or None."""
     if nest.layout is not None:
         return nest.layout
     best: tuple[int, Access] | None = None
@@ -325,7 +325,7 @@ def known_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team) -
 
 
 def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
-    """Return whether the dimensions with threads are indexed by loops of their own."""
+    """Return whether each thread-distributed dimension of a fragment is indexed by its own loop."""
     places = nest.dimensions(access)
     for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
         in_threads = any(digit.place == THREAD for digit in layout.along(dim))
@@ -337,7 +337,7 @@ def _fits(nest: Nest, access: Access, layout: Fragment) -> bool:
 
 
 def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
-    """The layout of loops that follows from the layout of a fragment with their indices."""
+    """Derive the layout of loops from the layout of a fragment that they index."""
     loops, divisors = nest.dimensions(access), nest.divisors(access)
     digits: list[Digit] = []
     below = 1
@@ -360,7 +360,7 @@ def _of_access(nest: Nest, access: Access, layout: Fragment) -> Fragment:
 
 
 def _trimmed(digits: Sequence[Digit], extents: Sequence[int]) -> list[Digit]:
-    """The digits without steps that only go beyond the extents of the loops."""
+    """Return the digits without steps beyond the extents of the loops."""
     found = []
     for digit in digits:
         if digit.dim is not None and digit.place != THREAD:
@@ -373,7 +373,7 @@ def _trimmed(digits: Sequence[Digit], extents: Sequence[int]) -> list[Digit]:
 
 
 def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, analyzer: Analyzer) -> Fragment:
-    """The distribution of a parallel loop's iterations: as its fragments fix it, else in vectors of neighbours."""
+    """Return the distribution of a parallel loop: as its fragments determine it, else in vectors."""
     known = known_layout(nest, fragments, team)
     if known is not None:
         return known
@@ -385,7 +385,7 @@ def nest_layout(nest: Nest, fragments: Mapping[Buffer, Fragment], team: Team, an
 
 
 def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
-    """The layout of a fragment that follows from its loops' layout; None if an index is not a loop variable."""
+    """Derive the layout of a fragment from its loops' layout, or return None if an index is not a loop variable."""
     shape, digits = access.buffer.shape, []
     places = nest.dimensions(access)
     for dim, (loop, divisor) in enumerate(zip(places, nest.divisors(access), strict=True)):
@@ -413,7 +413,7 @@ def derive(nest: Nest, access: Access, layout: Fragment) -> Fragment | None:
 
 
 class _Attach(Mutator):
-    """Give buffers their layouts, and views the layouts of their sources."""
+    """Attaches layouts to buffers, and the layouts of their sources to views."""
 
     def __init__(self, known: Known) -> None:
         self.known = known

@@ -1,4 +1,4 @@
-"""`tilelang.jit` and `tilelang.autotune`: functions that make kernels, or that are kernels."""
+"""`tilelang.jit` and `tilelang.autotune`: decorators for kernels and kernel factories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .language.eager import Signature, kernel_of, signature_of
 
 
 class JITImpl:
-    """A function under `tilelang.jit`.
+    """A function decorated with `tilelang.jit`.
 
     One that returns a function of `T.prim_func` makes a kernel for its arguments: ``kernel = matmul(1024, 1024)``. One
     that opens `T.Kernel` itself is a kernel: ``C = matmul(A, B)`` executes it.
@@ -33,7 +33,7 @@ class JITImpl:
 
     @functools.cached_property
     def mode(self) -> str:
-        """ "lazy" for a function that makes kernels, "eager" for one that is a kernel."""
+        """"lazy" for a kernel factory, "eager" for a function that is itself a kernel."""
         if self.options.get("mode", "auto") in ("lazy", "eager"):
             return self.options["mode"]
         try:
@@ -46,7 +46,7 @@ class JITImpl:
         return "eager" if opens and not inner else "lazy"
 
     def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
-        """The program for these arguments."""
+        """Return the program for the given arguments."""
         if self.mode == "eager":
             return self._eager(args, kwargs)[0].prim_func
         made = self.function(*args, **kwargs)
@@ -57,7 +57,7 @@ class JITImpl:
         return made
 
     def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
-        """The kernel for these arguments."""
+        """Compile the kernel for the given arguments."""
         if self.mode == "eager":
             return self._eager(args, kwargs)[0]
         kwargs.pop("__return_compile_arguments", None)
@@ -81,11 +81,11 @@ class JITImpl:
         return kernel(*tensors)
 
     def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
-        """The CUDA C++ of the kernel for these arguments."""
+        """Return the CUDA C++ of the kernel for the given arguments."""
         return self.compile(*args, **kwargs).get_kernel_source()
 
     def _eager(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[JITKernel, list[Any]]:
-        """The kernel of a call, and its tensors. Constants may be given by their names where tensors are left out."""
+        """Return the kernel of a call and its tensors. Constants may be passed by name if tensors are omitted."""
         constants = {k: v for k, v in kwargs.items() if k not in self.signature.parameters}
         bound = self.signature.bind_partial(*args, **{k: v for k, v in kwargs.items() if k not in constants})
         bound.apply_defaults()
@@ -111,7 +111,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _constants(signature: Signature, tensors: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, int]:
-    """The values of the constants of a function, by the shapes of its tensors."""
+    """Return the values of a function's constants, deduced from its tensors' shapes."""
     values: dict[str, int] = {name: int(value) for name, value in given.items()}
     names = {var: name for name, var in signature.constants.items()}
     for param in signature.tensors:
@@ -131,7 +131,7 @@ def _constants(signature: Signature, tensors: Mapping[str, Any], given: Mapping[
 
 
 def _key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """A key for arguments, or None where one cannot be hashed."""
+    """Return a cache key for arguments, or None if an argument cannot be hashed."""
     key = (tuple(args), tuple(sorted(kwargs.items())))
     try:
         hash(key)
@@ -154,7 +154,7 @@ def jit(
     mode: str = "auto",
     **more: Any,
 ) -> Any:
-    """Decorator: a function that makes kernels, or that is one. The options are those of `compile`."""
+    """Decorate a kernel, or a function that returns one. The options are those of `compile`."""
     options = {"out_idx": out_idx, "target": target, "mode": mode, "pass_configs": pass_configs}
     if func is None:
         return lambda function: JITImpl(function, options)
@@ -166,7 +166,7 @@ lazy_jit = functools.partial(jit, mode="lazy")
 
 @dataclass(frozen=True)
 class AutotuneResult:
-    """The best configuration: its time in milliseconds, and its kernel."""
+    """The best configuration, with its time in milliseconds and its kernel."""
 
     latency: float
     config: dict[str, Any]
@@ -184,7 +184,7 @@ def _configurations(configs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
-    """Decorator above `jit`: the kernel of the fastest of several configurations.
+    """Tune a `jit` function: compile and time several configurations, and use the fastest (decorator).
 
     configs: dictionaries of arguments, or a function of the other arguments that returns them. In the simulator, times
         are predicted. A configuration that does not compile is left out.
@@ -218,7 +218,7 @@ def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
 
 
 class AutoTuner:
-    """The fastest of several configurations of a function that makes kernels.
+    """A tuner that selects the fastest configuration of a kernel factory.
 
     result = AutoTuner.from_kernel(kernel, configs).set_compile_args(out_idx=[-1]).run()
     """
@@ -230,22 +230,25 @@ class AutoTuner:
 
     @classmethod
     def from_kernel(cls, kernel: Callable[..., Any], configs: Any) -> AutoTuner:
-        """A tuner for a function of the names of the configurations."""
+        """Return a tuner for a function whose parameters the configurations name."""
         return cls(kernel, configs)
 
     def set_compile_args(self, **options: Any) -> AutoTuner:
-        """Options of `compile`."""
+        """Set options of `compile`."""
         self.compiling = {name: value for name, value in options.items() if name in ("out_idx", "target")}
         return self
 
     def set_profile_args(self, **options: Any) -> AutoTuner:
-        """supply_type: what the tensors hold. ref_prog, rtol, atol, max_mismatched_ratio: a reference to compare with,
-        unless `skip_check`."""
+        """Set the input and reference options of measurements.
+
+        supply_type: the contents of the tensors. ref_prog, rtol, atol, max_mismatched_ratio: a reference and its
+        tolerances, checked unless `skip_check`.
+        """
         self.profiling = options
         return self
 
     def run(self, warmup: int = 25, rep: int = 100, **options: Any) -> AutotuneResult:
-        """Compile, check and time each configuration. One that does not compile is left out."""
+        """Compile, check and time each configuration, skipping those that do not compile."""
         made = JITImpl(self.function, self.compiling)
         best: AutotuneResult | None = None
         failures: list[Exception] = []

@@ -1,4 +1,4 @@
-"""Compiled kernels: `tilelang.compile(func, out_idx=[-1])`, called with tensors."""
+"""Compiled kernels: ``tilelang.compile(func, out_idx=[-1])`` returns a callable."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SHOWN_EXTENT = 1024
 
 @dataclass(frozen=True)
 class Launches:
-    """The options of simulated launches, and their reports. schedules: how many orders of events are tried."""
+    """The options of simulated launches, and their reports. schedules: the number of event orders to try."""
 
     gpu: str
     schedules: int = 1
@@ -58,7 +58,7 @@ _SIMULATED: ContextVar[Launches | None] = ContextVar("tilelang_simulated", defau
 def simulated(
     gpu: str | None = None, *, reports: list[Any] | None = None, schedules: int | None = None
 ) -> Iterator[list[Any]]:
-    """Within the block, kernels whose target names no GPU run on this simulated one. The value is their reports.
+    """Simulate kernels whose target names no GPU within the block, and yield their reports.
 
     schedules: how many orders of events the simulator tries for each launch. By default, `gpu` and `schedules` are
         those of the block around this one.
@@ -74,13 +74,13 @@ def simulated(
 
 
 def current_gpu() -> str:
-    """The GPU on which kernels run whose target names none, where this machine has none."""
+    """Return the GPU that is simulated for targets without a GPU when no real GPU is available."""
     launches = _SIMULATED.get()
     return launches.gpu if launches is not None else DEFAULT_GPU
 
 
 def target_of(given: Any) -> Target:
-    """A target as TileLang names it: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}."""
+    """Parse a TileLang target: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}."""
     if isinstance(given, Target):
         return given
     if isinstance(given, Mapping):
@@ -99,7 +99,7 @@ def _arch(name: str) -> str:
 
 
 def _machine(target: Target) -> tuple[Target, str]:
-    """The machine that runs a kernel for a target, and its architecture: this machine's GPU, or the simulator."""
+    """Return the device that runs a kernel for a target (local GPU or simulator) and its architecture."""
     from tirx_mini.runtime import device_arch
 
     here = device_arch()
@@ -118,7 +118,7 @@ def _simulated_gpu(target: Target) -> GpuSpec:
 
 
 class JITKernel:
-    """A kernel that is called with its inputs and returns its outputs.
+    """A compiled kernel, called with its inputs to return its outputs.
 
     prim_func: the program. It may have symbolic extents: it is compiled for the sizes of each call, once.
     out_idx: the parameters that a call makes and returns; the others are its arguments.
@@ -148,13 +148,13 @@ class JITKernel:
 
     @property
     def report(self) -> Any:
-        """The simulator's report of the last call; None on a GPU."""
+        """The simulator's report of the last call, or None on a GPU."""
         return getattr(self._last, "report", None)
 
     # -- calls --------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Execute the kernel. The result is its output, or a list of them; None where it has no `out_idx`."""
+        """Execute the kernel. Return its output or list of outputs, or None without `out_idx`."""
         given = self._bound(args, kwargs)
         inputs = iter(given)
         values: list[Any] = [None if number in self.out_idx else next(inputs) for number in range(len(self.params))]
@@ -189,7 +189,7 @@ class JITKernel:
         return [found[name] for name in names]
 
     def _sizes(self, values: Sequence[Any]) -> dict[Var, int]:
-        """The values of the symbolic extents, by the shapes of the arguments."""
+        """Return the values of the symbolic extents, deduced from the arguments' shapes."""
         sizes: dict[Var, int] = {}
         for param, value in zip(self.params, values, strict=True):
             if isinstance(param, Buffer) and value is not None:
@@ -229,7 +229,7 @@ class JITKernel:
         return self._executables[key]
 
     def lowered(self, arch: str, sizes: Mapping[Var, int] | None = None) -> list[PrimFunc]:
-        """The kernels of the program as the code of one thread, which the ordinary pipeline takes."""
+        """Lower the program's kernels to per-thread code for the common pass pipeline."""
         func = self.prim_func
         needed = _specialised_by(func)
         if needed:
@@ -246,16 +246,16 @@ class JITKernel:
         return "\n".join(driver.compile(func, target).source(stage) for func in self.lowered(arch))
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
-        """The CUDA C++ of the kernel."""
+        """Return the CUDA C++ of the kernel."""
         return self._shown("cuda")
 
     @property
     def kernel_source(self) -> str:
-        """The same."""
+        """The CUDA C++ of the kernel."""
         return self.get_kernel_source()
 
     def get_host_source(self) -> str:
-        """The host's code, of which there is none: launches go through the driver."""
+        """Return "": there is no host code, since launches go through the driver."""
         return ""
 
     def show_source(self, which: str = "kernel") -> None:
@@ -265,7 +265,7 @@ class JITKernel:
     print_source_code = show_source
 
     def get_ptx(self) -> str:
-        """The PTX of the kernel."""
+        """Return the PTX of the kernel."""
         return self._shown("ptx")
 
     def show_ptx(self) -> None:
@@ -282,28 +282,28 @@ class JITKernel:
             Path(kernel_path).write_text(self.get_kernel_source())
 
     def script(self) -> str:
-        """The program as text."""
+        """Return the program as text."""
         return self.prim_func.script()
 
     # -- measurements -------------------------------------------------------------------------------------------
 
     def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
-        """The profiler, which measures the kernel and compares it with a reference."""
+        """Return a profiler, which measures the kernel and compares it with a reference."""
         return Profiler(self, tensor_supply_type)
 
     @property
     def is_symbolic(self) -> bool:
-        """Return whether extents of the arguments are only known when the kernel is called."""
+        """Return whether the arguments have symbolic extents."""
         return bool(symbols_of(self.prim_func))
 
     def timed_ms(self, args: Sequence[Any]) -> float:
-        """The time of a call on the simulated GPU, in milliseconds."""
+        """Return the time of a call on the simulated GPU, in milliseconds."""
         with simulated() as reports:
             self(*args)
         return sum(report.time_us or 0.0 for report in reports) / 1e3
 
     def predicted_ms(self) -> float | None:
-        """The time on the simulated GPU, in milliseconds, without the data of a call; None where it depends on them."""
+        """Return the data-independent time on the simulated GPU in milliseconds, or None if it depends on data."""
         where, arch = _machine(self.target)
         gpu = where.detail or DEFAULT_GPU
         total_us = 0.0
@@ -325,7 +325,7 @@ class JITKernel:
 
 
 def _specialised_by(func: PrimFunc) -> list[Var]:
-    """The values that a program is compiled for: its symbolic extents, and numbers that its grid depends on."""
+    """Return the values that a program is specialised for: symbolic extents and scalars that its grid depends on."""
     counts = [count for ids in func.of(ScopeIds) for count in ids.extents if isinstance(count, Expr)]
     used = {part for count in counts for part in walk(count)}
     return [*symbols_of(func), *(param for param in func.params if isinstance(param, Var) and param in used)]
@@ -350,7 +350,7 @@ def compile(
     pass_configs: Mapping[str, Any] | None = None,
     compile_flags: Any = None,
 ) -> JITKernel:
-    """Compile a program. It runs on the GPU of this machine where it has one for `target`, else in the simulator.
+    """Compile a program for the local GPU if it matches `target`, else for the simulator.
 
     out_idx: the parameters that a call makes and returns.
     target: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}, or "sim:h100".

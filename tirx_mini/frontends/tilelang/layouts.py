@@ -1,4 +1,4 @@
-"""Layouts of fragments: the thread and the register that hold each element of a tile.
+"""Fragment layouts: the mapping from tile elements to threads and registers.
 
 A fragment of a CTA has a shape; each of its dimensions is written in a mixed radix, and each digit counts threads or
 registers. Digits that belong to no dimension count replicas: threads that hold the same elements. Layouts of loops are
@@ -23,7 +23,7 @@ THREAD, REGISTER = "thread", "register"
 
 @dataclass(frozen=True)
 class Digit:
-    """A digit of a coordinate.
+    """A digit of a mixed-radix coordinate.
 
     dim: the dimension, or None for replicas.
     extent: how many values it has.
@@ -41,7 +41,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class Fragment:
-    """A layout of a tile over the threads of a team.
+    """A distribution of a tile over the threads of a team.
 
     shape: the extents of the tile. The digits of a dimension may cover more than its extent.
     threads: how many threads the team has. Replicas among them have digits, so that the digits of threads, all
@@ -61,32 +61,32 @@ class Fragment:
 
     @property
     def registers(self) -> int:
-        """How many registers a thread needs."""
+        """The number of registers per thread."""
         return 1 + sum((digit.extent - 1) * digit.stride for digit in self.of(REGISTER))
 
     def of(self, place: str) -> tuple[Digit, ...]:
-        """The digits that count threads or registers, the slowest first."""
+        """Return the digits that map to threads or registers, slowest first."""
         return tuple(sorted((d for d in self.digits if d.place == place), key=lambda d: -d.stride))
 
     def along(self, dim: int) -> tuple[Digit, ...]:
-        """The digits of a dimension, the slowest first."""
+        """Return the digits of a dimension, slowest first."""
         return tuple(sorted((d for d in self.digits if d.dim == dim), key=lambda d: -d.weight))
 
     @property
     def replicas(self) -> tuple[Digit, ...]:
-        """The digits that count threads with the same elements."""
+        """The digits that enumerate threads with the same elements."""
         return tuple(digit for digit in self.digits if digit.dim is None)
 
     def covered(self, dim: int) -> int:
-        """The range of a dimension's digits."""
+        """Return the extent that a dimension's digits cover."""
         return math.prod(digit.extent for digit in self.digits if digit.dim == dim)
 
     def padded(self, dim: int) -> bool:
-        """Return whether the digits of a dimension count further than its extent."""
+        """Return whether the digits of a dimension exceed its extent."""
         return self.covered(dim) > self.shape[dim]
 
     def coordinates(self, thread: Any, register: Any) -> tuple[Any, ...]:
-        """The element in a register of a thread: expressions, or arrays of NumPy."""
+        """Return the coordinates of the element in a thread's register, for expressions or NumPy arrays."""
         found: list[Any] = [0] * len(self.shape)
         for digit in self.digits:
             if digit.dim is not None:
@@ -95,7 +95,7 @@ class Fragment:
         return tuple(const(part) if isinstance(part, int) and isinstance(thread, Expr) else part for part in found)
 
     def register(self, coordinates: Sequence[Any]) -> Any:
-        """The register that holds an element, in each thread that has it."""
+        """Return the register that holds an element in each thread that owns it."""
         total: Any = 0
         for digit in self.of(REGISTER):
             assert digit.dim is not None
@@ -103,7 +103,7 @@ class Fragment:
         return total
 
     def holds(self, coordinates: Sequence[Any], thread: Any) -> Any:
-        """Return whether a thread holds an element: arrays of NumPy."""
+        """Return whether a thread holds an element, elementwise for NumPy arrays."""
         held: Any = True
         for digit in self.of(THREAD):
             if digit.dim is not None:
@@ -118,7 +118,7 @@ class Fragment:
         return value if slowest else value % digit.extent
 
     def first_replica(self, thread: Expr) -> Expr | None:
-        """The condition that a thread is the first that holds its elements; None if no other thread holds them."""
+        """Return the condition that a thread is the first replica of its elements, or None without replicas."""
         condition: Expr | None = None
         for digit in self.replicas:
             one = _digit(thread, digit, self.threads).__eq__(0)
@@ -126,13 +126,13 @@ class Fragment:
         return condition
 
     def table(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Threads, registers, and the coordinates that each pair of them holds, as arrays (threads, registers)."""
+        """Return arrays (threads, registers) of the threads, the registers and the coordinates that each pair holds."""
         threads, registers = np.meshgrid(np.arange(self.threads), np.arange(self.registers), indexing="ij")
         places = self.coordinates(threads, registers)
         return threads, registers, tuple(np.broadcast_to(place, threads.shape) for place in places)
 
     def without(self, dim: int) -> Fragment:
-        """The layout without a reduced dimension: its threads hold the same results."""
+        """Remove a reduced dimension, turning its thread digits into replicas."""
         kept = [d for d in self.digits if d.dim != dim]
         dropped = [replace(d, dim=None, weight=0) for d in self.digits if d.dim == dim and d.place == THREAD]
         moved = [replace(d, dim=d.dim - (d.dim > dim)) if d.dim is not None else d for d in kept]
@@ -153,7 +153,7 @@ def _digit(source: Any, digit: Digit, whole: int) -> Any:
 
 
 def compact(digits: Sequence[Digit]) -> tuple[Digit, ...]:
-    """The digits, with registers numbered without gaps in the order that they have."""
+    """Renumber the registers of digits without gaps, preserving their order."""
     stride, renamed = 1, {}
     for digit in sorted((d for d in digits if d.place == REGISTER), key=lambda d: d.stride):
         renamed[digit] = replace(digit, stride=stride)
@@ -162,7 +162,7 @@ def compact(digits: Sequence[Digit]) -> tuple[Digit, ...]:
 
 
 def from_axe(layout: TileLayout, threads: int, axes: Mapping[Axis, int] | None = None) -> Fragment:
-    """A layout over `tx` and `m` as a fragment of a team of `threads` threads.
+    """Convert a layout over `tx` and `m` to a fragment for a team of `threads` threads.
 
     axes: what one step along other axes adds to the number of the thread. Threads that the layout does not name hold
         replicas.
@@ -181,7 +181,7 @@ def from_axe(layout: TileLayout, threads: int, axes: Mapping[Axis, int] | None =
 
 
 def with_replicas(digits: Sequence[Digit], threads: int) -> tuple[Digit, ...]:
-    """The digits, with replica digits for the part of `threads` that the digits of threads leave out."""
+    """Add replica digits for the part of `threads` that the thread digits leave out."""
     found, at = list(digits), 1
     for digit in sorted((d for d in digits if d.place == THREAD), key=lambda d: d.stride):
         if digit.stride % at:
@@ -198,12 +198,12 @@ def with_replicas(digits: Sequence[Digit], threads: int) -> tuple[Digit, ...]:
 
 @dataclass(frozen=True)
 class Partials:
-    """The layout of a reducer: each thread holds all elements, with the results of its iterations."""
+    """The layout of a reducer: each thread holds partial results for all elements."""
 
 
 @dataclass(frozen=True)
 class ThreadMap:
-    """``T.Fragment(shape, forward_thread_fn=lambda i, j: …)``: which thread holds an element, as a function.
+    """A thread mapping given by a function: ``T.Fragment(shape, forward_thread_fn=lambda i, j: …)``.
 
     The order of the elements in registers is the compiler's.
     """
@@ -212,7 +212,7 @@ class ThreadMap:
     thread: Callable[..., Any]
 
     def fragment(self, threads: int) -> Fragment | None:
-        """The layout over a team of `threads` threads; None where it does not add up digits of its indices."""
+        """Return the layout for a team of `threads` threads, or None if the function is not a sum of index digits."""
         table = np.empty(self.shape, np.int64)
         for place in np.ndindex(self.shape):
             table[place] = int(self.thread(*place))
@@ -235,7 +235,7 @@ class ThreadMap:
 
 
 def _digits_of(line: np.ndarray, dim: int) -> list[Digit]:
-    """The digits of a dimension, whose coordinates are in these threads."""
+    """Recover the digits of a dimension from the threads that hold its coordinates."""
     found, weight, extent = [], 1, len(line)
     while weight < extent:
         step, count, left = int(line[weight]), 1, extent // weight
@@ -255,7 +255,7 @@ def thread_map(
     shape: Sequence[int], forward_fn: Any = None, forward_thread_fn: Any = None, replicate: int = 1,
     forward_index_fn: Any = None,
 ) -> ThreadMap:  # fmt: skip
-    """A layout of a fragment by functions of the coordinates of an element.
+    """Return a fragment layout defined by functions of an element's coordinates.
 
     forward_fn: gives the thread and the register. forward_thread_fn: gives the thread. The two get the number of the
     replica, too, where `replicate` is more than 1.
@@ -269,7 +269,7 @@ def thread_map(
 
 
 def replicated(shape: Sequence[int], threads: int) -> Fragment:
-    """The layout of a tile that each thread holds as a whole."""
+    """Return the layout of a tile replicated in each thread."""
     digits, stride = [], 1
     for dim in reversed(range(len(shape))):
         if shape[dim] > 1:
@@ -279,7 +279,7 @@ def replicated(shape: Sequence[int], threads: int) -> Fragment:
 
 
 def spread(shape: Sequence[int], threads: int, lanes: int = 1) -> Fragment:
-    """The layout of a loop over `shape`, in which neighbouring threads execute neighbouring vectors of `lanes`."""
+    """Return a loop layout in which consecutive threads execute consecutive vectors of `lanes` iterations."""
     digits: list[Digit] = []
     if lanes > 1:
         digits.append(Digit(len(shape) - 1, lanes, 1, REGISTER, 1))
@@ -302,7 +302,7 @@ def spread(shape: Sequence[int], threads: int, lanes: int = 1) -> Fragment:
 
 
 def _shared_by(extent: int, threads: int) -> int:
-    """How many of `threads` threads divide `extent` steps: a divisor of their number, with little left idle."""
+    """Return how many of `threads` threads share `extent` steps: a divisor of `threads` that leaves few idle."""
     common = math.gcd(extent, threads)
     if common in (extent, threads):
         return common
@@ -320,7 +320,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def fit(table: np.ndarray, digits: Sequence[Digit]) -> Callable[[Expr], Expr] | None:
-    """The function of a step that a table of its values is, as a sum over the digits of the step; None if it is none.
+    """Return a function of the step that reproduces a table as a sum over the step's digits, or None.
 
     table: the value at each step. digits: those of the steps.
     """
@@ -346,7 +346,7 @@ def fit(table: np.ndarray, digits: Sequence[Digit]) -> Callable[[Expr], Expr] | 
 
 
 def seen_through(source: Buffer, view: Buffer) -> Layout:
-    """The layout of a view of a buffer with a layout: its elements lie at the places of the buffer's elements."""
+    """Return the layout of a view of a buffer with a layout."""
     try:
         same = source if view.dtype == source.dtype else source.view(str(view.dtype))
         layout = same.view(view.shape).layout

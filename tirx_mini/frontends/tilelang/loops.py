@@ -1,4 +1,4 @@
-"""Parallel loops as the code of one thread: the iterations that it executes, in vectors where they are neighbours."""
+"""Lowering of parallel loops to per-thread code, with contiguous iterations combined into vectors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STAGED = 64
 
 
 class Elsewhere(TirxError):
-    """A fragment whose elements are not in the threads that access them. buffer: the fragment."""
+    """A fragment whose elements lie in other threads than those that access them. buffer: the fragment."""
 
     def __init__(self, buffer: Buffer, message: str, span: Span | None, hint: str) -> None:
         super().__init__(message, span, hint)
@@ -62,7 +62,7 @@ class Elsewhere(TirxError):
 
 
 def lower_nest(nest: Nest, layout: Fragment, place: Place) -> Stmt:
-    """The iterations of parallel loops that a thread executes."""
+    """Emit the iterations of parallel loops that one thread executes."""
     lowering = _Loops(nest, layout, place)
     lanes = lowering.lanes()
     return lowering.vectors(lanes) if lanes > 1 else lowering.scalars()
@@ -70,7 +70,7 @@ def lower_nest(nest: Nest, layout: Fragment, place: Place) -> Stmt:
 
 @dataclass(frozen=True)
 class _Steps:
-    """One element of a thread's share: the variable that counts it, and the coordinates of the loops there.
+    """One iteration of a thread: its number and its loop coordinates.
 
     element: the number of the iteration among those of the thread.
     inside: the condition that the coordinates are within the loops; None if they always are.
@@ -98,7 +98,7 @@ class _Loops:
     # -- one element after the other ----------------------------------------------------------------------------
 
     def at(self, element: Expr, analyzer: Analyzer) -> _Steps:
-        """The iteration of a thread with a number."""
+        """Return the coordinates of a thread's iteration with the given number."""
         raw = self.layout.coordinates(self.thread, element)
         coordinates = tuple(analyzer.simplify(as_expr(value)) for value in raw)
         inside: Expr | None = None
@@ -107,7 +107,7 @@ class _Loops:
         return _Steps(element, coordinates, inside, analyzer)
 
     def scalars(self) -> Stmt:
-        """A loop over the elements of the thread."""
+        """Emit a loop over the elements of the thread."""
         return self._loop(self.layout.registers, lambda step: self.element(self.at(*step)), self.straight)
 
     def _loop(self, count: int, body: object, parallel: bool) -> Stmt:
@@ -119,13 +119,13 @@ class _Loops:
         return For(var, const(0), const(count), made, kind=kind, parallel=parallel, span=self.nest.span)
 
     def element(self, steps: _Steps, staged: dict[Access, Expr] | None = None) -> Stmt:
-        """The body of the loops for one element."""
+        """Emit the loop body for one element."""
         names = dict(zip(self.nest.vars, steps.coordinates, strict=True))
         made = _Body(self, steps, names, staged or {}).stmt(self.nest.body)
         return made if steps.inside is None else If(steps.inside, made, span=self.nest.span)
 
     def register(self, access: Access, steps: _Steps) -> Expr:
-        """The register of the thread that holds the element of a fragment that an access names in an iteration."""
+        """Return the register that holds the fragment element accessed in an iteration."""
         fragment = self.place.fragment(access.buffer)
         places = [table_of(index, self.tables) for index in access.indices]
         self._check_owner(access, fragment, places)
@@ -141,7 +141,7 @@ class _Loops:
         return steps.analyzer.simplify(as_expr(fragment.register(indices)))
 
     def _check_owner(self, access: Access, fragment: Fragment, places: Sequence[object]) -> None:
-        """Check that the thread that executes an iteration holds the element."""
+        """Check that the thread executing an iteration holds the element."""
         threads = np.arange(self.layout.threads)[:, None]
         for digit in fragment.of(THREAD):
             if digit.dim is None:
@@ -167,13 +167,13 @@ class _Loops:
             )
 
     def first_replica(self) -> Expr | None:
-        """The condition that a thread is the first one to execute its iterations."""
+        """Return the condition that a thread is the first replica to execute its iterations."""
         return self.layout.first_replica(self.thread)
 
     # -- vectors ------------------------------------------------------------------------------------------------
 
     def lanes(self) -> int:
-        """How many neighbouring elements of a thread are one vector."""
+        """Return the number of consecutive elements of a thread that form one vector."""
         last = len(self.nest.vars) - 1
         digits = [d for d in self.layout.of(REGISTER) if d.stride == 1 and d.dim == last and d.weight == 1]
         if not digits or not self.straight or self.nest.extents[last] % digits[0].extent:
@@ -183,12 +183,12 @@ class _Loops:
         return min(lanes, max(widths, default=1))
 
     def memory_accesses(self) -> list[Access]:
-        """The accesses of memory that can be vectors."""
+        """Return the memory accesses that can be vectorised."""
         found = [a for a in self.nest.accesses() if a.buffer.scope in ("global", "shared") and a not in self.guarded]
         return list(found)
 
     def width(self, access: Access, lanes: int) -> int:
-        """How many elements of an access are one vector."""
+        """Return the vector width of an access, in elements."""
         var, step = Var(INT32, "lane"), Var(INT32, "step")
         analyzer = self.place.analyzer.bind(var, 0, lanes - 1)
         analyzer = analyzer.bind(step, 0, max(self.layout.registers // lanes - 1, 0))
@@ -201,14 +201,14 @@ class _Loops:
         return width if self._uniform(access.buffer, indices, var, width, analyzer) else 1
 
     def _uniform(self, buffer: Buffer, indices: Sequence[Expr], lane: Var, width: int, analyzer: Analyzer) -> bool:
-        """Return whether a vector is either wholly within a buffer or wholly outside."""
+        """Return whether a vector is either wholly inside or wholly outside a buffer."""
         if buffer.scope != "global":
             return True
         inside = _inside(buffer, indices, analyzer)
         return inside is None or int(buffer.shape[-1]) % width == 0
 
     def vectors(self, lanes: int) -> Stmt:
-        """Loads of all vectors, then what is computed with them, then stores of all vectors."""
+        """Emit all vector loads, then the computation, then all vector stores."""
         steps = self.layout.registers // lanes
         parts = self.nest.body.stmts if isinstance(self.nest.body, Seq) else (self.nest.body,)
         if len(parts) == 1 and isinstance(parts[0], BufferStore):
@@ -226,7 +226,7 @@ class _Loops:
         return self._loop(rounds, part, False)
 
     def _direct(self, store: BufferStore, lanes: int, steps: int) -> Stmt | None:
-        """A copy whose source and target are both vectors: no array between them."""
+        """Emit a copy between two vector accesses without an intermediate array."""
         value = store.value
         if not isinstance(value, BufferLoad) or value.buffer.dtype != store.buffer.dtype:
             return None
@@ -248,11 +248,11 @@ class _Loops:
         return self._loop(steps, body, True)
 
     def once(self, buffer: Buffer) -> Expr | None:
-        """The condition under which a thread stores to a buffer, so that each element is stored once."""
+        """Return the condition that ensures each element of a buffer is stored by only one thread."""
         return self.first_replica() if buffer.scope in ("global", "shared") else None
 
     def _reach(self, access: Access, lanes: int) -> int:
-        """The width of an access of memory or of registers."""
+        """Return the vector width of a memory or register access."""
         if access.buffer.scope == FRAGMENT:
             var, step = Var(INT32, "lane"), Var(INT32, "step")
             analyzer = self.place.analyzer.bind(var, 0, lanes - 1).bind(step, 0, self.layout.registers // lanes - 1)
@@ -262,7 +262,7 @@ class _Loops:
         return self.width(access, lanes) if access.buffer.scope in ("global", "shared") else 1
 
     def _place(self, access: Access, steps: _Steps) -> tuple[Access, Expr | None]:
-        """An access in an iteration, and the condition that it is within its buffer."""
+        """Return an access in a given iteration, and the condition that it is in bounds."""
         if access.buffer.scope == FRAGMENT:
             array = self.place.registers(access.buffer)
             return replace(access, buffer=array, indices=(self.register(access, steps),)), None
@@ -272,7 +272,7 @@ class _Loops:
         return replace(access, indices=indices), inside
 
     def _staged(self, first: Expr, analyzer: Analyzer, steps: int, lanes: int) -> Stmt:
-        """`steps` vectors of the thread from number `first` on."""
+        """Emit the staged computation of `steps` vectors of the thread, starting at vector `first`."""
         wide = {a: self.width(a, lanes) for a in self.memory_accesses()}
         made: list[Stmt] = []
         arrays: dict[Access, Buffer] = {}
@@ -293,7 +293,7 @@ class _Loops:
     def _vector_loop(
         self, access: Access, array: Buffer, first: Expr, analyzer: Analyzer, steps: int, lanes: int, width: int
     ) -> Stmt:
-        """The loads into an array, or the stores from it, of `steps` · `lanes` elements."""
+        """Emit the vector loads into, or stores from, an array of `steps` · `lanes` elements."""
         count = steps * lanes // width
         var = Var(INT32, "v")
         inner = analyzer.bind(var, 0, count - 1)
@@ -317,7 +317,7 @@ class _Loops:
         return For(var, const(0), const(count), made, kind=UNROLLED, parallel=True, span=access.span)
 
     def _computed(self, arrays: dict[Access, Buffer], first: Expr, analyzer: Analyzer, steps: int, lanes: int) -> Stmt:
-        """The results of a computation with the elements of arrays, one after the other."""
+        """Emit the computation on array elements, one element at a time."""
         count, var = steps * lanes, Var(INT32, "e")
         inner = analyzer.bind(var, 0, count - 1)
         at = self.at(first * lanes + var, inner)
@@ -329,7 +329,7 @@ class _Loops:
 
 
 class _Body(Mutator):
-    """The body of parallel loops in one iteration.
+    """Rewrites the body of parallel loops for one iteration.
 
     staged: for accesses of memory that are vectors, the element of an array that stands for them.
     """
@@ -393,7 +393,7 @@ def _is_partial(access: Access, place: Place) -> bool:
 
 
 def stores_all(nest: Nest, buffer: Buffer) -> bool:
-    """Return whether parallel loops certainly store to every element of a buffer."""
+    """Return whether parallel loops store to every element of a buffer unconditionally."""
     if any(isinstance(part, If) for part in walk(nest.body)):
         return False
     grids = dict(zip(nest.vars, np.indices(nest.extents), strict=True))
@@ -408,13 +408,13 @@ def stores_all(nest: Nest, buffer: Buffer) -> bool:
 
 
 def ramp(indices: Sequence[Expr], lanes: int) -> tuple[Expr, ...]:
-    """The index of a vector."""
+    """Return the index of a vector access."""
     *outer, last = indices
     return (*outer, Ramp(last.dtype, last, lanes)) if lanes > 1 else tuple(indices)
 
 
 def _zeros(first: Access, lanes: int) -> Stmt:
-    """Zeros in the elements from `first` on."""
+    """Emit zeros for the elements starting at `first`."""
     var = Var(INT32, "z")
     *outer, last = first.indices
     store = BufferStore(first.buffer, (*outer, last + var), const(0, first.buffer.dtype))
@@ -426,13 +426,13 @@ def _both(a: Expr | None, b: Expr | None) -> Expr | None:
 
 
 def _checked(analyzer: Analyzer, condition: Expr) -> Expr | None:
-    """A condition, or None where it always holds."""
+    """Return a condition, or None if it is always true."""
     known = int_value(analyzer.simplify(condition))
     return None if known else condition
 
 
 def _inside(buffer: Buffer, indices: Sequence[Expr], analyzer: Analyzer) -> Expr | None:
-    """The condition that an element is within an argument; None where it always is."""
+    """Return the condition that an element is inside an argument, or None if it always is."""
     inside: Expr | None = None
     for index, extent in zip(indices, buffer.shape, strict=True):
         inside = _both(inside, _checked(analyzer, index < extent))

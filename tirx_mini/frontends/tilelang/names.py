@@ -1,4 +1,4 @@
-"""The names that `import tilelang` and its submodules provide, from `tirx_mini.tilelang`."""
+"""The module and name table behind `import tilelang`, resolved to `tirx_mini.tilelang`."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class PassConfigKey(str, Enum):
 
 
 def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Swizzled:
-    """The swizzle that suits the users of a buffer in shared memory; the compiler chooses it."""
+    """Request a suitable shared-memory swizzle for a buffer; the compiler chooses it."""
     return Swizzled(getattr(buffer, "buffer", buffer))
 
 
 def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **options: Any) -> float:
-    """The time of a function in milliseconds: on a GPU the median of its executions, else predicted."""
+    """Return the time of a function in milliseconds: the median on a GPU, else predicted."""
     with simulated_reports() as reports:
         fn()
     if reports:
@@ -77,14 +77,14 @@ def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **opti
 
 
 def simulated_reports() -> Any:
-    """Collects the reports of launches in the simulator."""
+    """Collect the reports of simulated launches."""
     return simulated(current_gpu(), reports=[])
 
 
 def torch_assert_close(
     tensor_a: Any, tensor_b: Any, rtol: float = 1e-2, atol: float = 1e-3, max_mismatched_ratio: float = 0.001, **_: Any
 ) -> bool:
-    """Compare two tensors, of which a share of the elements may differ."""
+    """Compare two tensors, allowing a given fraction of mismatched elements."""
     share = difference(tensor_a, tensor_b, rtol, atol)[0]
     if share > max_mismatched_ratio:
         raise AssertionError(f"{share:.2%} of the elements differ by more than atol={atol}, rtol={rtol}")
@@ -92,12 +92,12 @@ def torch_assert_close(
 
 
 def map_torch_type(name: str) -> Any:
-    """The dtype of PyTorch of a name."""
+    """Return the PyTorch dtype for a name."""
     return getattr(pytorch("a dtype of it"), str(DataType(name)))
 
 
 def set_random_seed(seed: int = 42) -> None:
-    """Begin the random numbers of Python, NumPy and, where it is installed, PyTorch at a seed."""
+    """Seed the random generators of Python, NumPy and, if installed, PyTorch."""
     random.seed(seed)
     np.random.seed(seed)
     torch = pytorch_or_none()
@@ -106,7 +106,7 @@ def set_random_seed(seed: int = 42) -> None:
 
 
 def test_main() -> None:
-    """Run the tests of the file that calls this, as ``tilelang.testing.main()`` does."""
+    """Run the tests of the calling file, as ``tilelang.testing.main()`` does."""
     import pytest
 
     frame = inspect.currentframe()
@@ -116,46 +116,46 @@ def test_main() -> None:
 
 
 def _as_it_is(function: Any = None, *args: Any, **options: Any) -> Any:
-    """A decorator that changes nothing."""
+    """Return the decorated function unchanged."""
     return function if callable(function) else lambda inner: inner
 
 
 def _nothing(*args: Any, **options: Any) -> None:
-    """A callable without effect here."""
+    """Do nothing."""
 
 
 def next_power_of_2(n: int) -> int:
-    """The smallest power of two that is not below `n`."""
+    """Return the smallest power of two that is at least `n`."""
     return 1 << max(n - 1, 0).bit_length()
 
 
 def cdiv(a: int, b: int) -> int:
-    """a / b, rounded up."""
+    """Return a / b, rounded up."""
     return -(-a // b)
 
 
 def lower(func: Any, target: Any = None, **options: Any) -> Any:
-    """The compiled program, whose `kernel_source` is its CUDA C++."""
+    """Compile a program; its `kernel_source` is the CUDA C++."""
     return compile(func, target=target)
 
 
 def par_compile(funcs: Any, out_idx: Any = None, **options: Any) -> list[JITKernel]:
-    """Several programs, compiled."""
+    """Compile several programs."""
     return [compile(func, out_idx, target=options.get("target")) for func in funcs]
 
 
 def num_sms(device_id: int = 0) -> int:
-    """The number of SMs of the GPU on which kernels run."""
+    """Return the number of SMs of the current GPU."""
     return _gpu().sms
 
 
 def device_name(device_id: int = 0) -> str:
-    """The name of the GPU on which kernels run."""
+    """Return the name of the current GPU."""
     return _gpu().name
 
 
 def shared_memory(device_id: int = 0, format: str = "bytes") -> int:
-    """The shared memory that a CTA can have: in "bytes", "kb" or "mb"."""
+    """Return the maximum shared memory of a CTA in "bytes", "kb" or "mb"."""
     return _gpu().architecture.smem_per_cta // {"bytes": 1, "kb": 1024, "mb": 1024**2}[format]
 
 
@@ -223,7 +223,7 @@ CALLABLE: Mapping[str, Callable[..., Any]] = {"tilelang.jit": jit}
 
 
 def lookup(module: str, name: str) -> Any:
-    """A name of a module. Raises `AttributeError` for one that it does not have."""
+    """Return a name of a module. Raises `AttributeError` if the module lacks it."""
     if name in MODULES[module]:
         return MODULES[module][name]
     if f"{module}.{name}" in MODULES:
@@ -236,4 +236,4 @@ def lookup(module: str, name: str) -> Any:
 
 
 class TirxAttributeError(TirxError, AttributeError):
-    """A name that a module of TileLang has, and tirx_mini does not provide."""
+    """A name of a TileLang module that tirx_mini does not provide."""

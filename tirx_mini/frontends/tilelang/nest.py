@@ -1,4 +1,4 @@
-"""Parallel loops: their iterations, the tiles that they access, and how many neighbouring iterations make a vector."""
+"""Analysis of parallel loops: their iterations, tile accesses and vector widths."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MAX_ACCESS_BYTES = 16
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """Parallel loops, each the body of the one before.
+    """A perfect nest of parallel loops.
 
     vars, extents: their variables, which begin at 0.
     width: how many neighbouring iterations a thread executes, where the program says so.
@@ -61,32 +61,32 @@ class Nest:
     layout: Fragment | None = None
 
     def accesses(self) -> Iterator[Access]:
-        """The loads and stores of the body."""
+        """Yield the loads and stores of the body."""
         for node in walk(self.body):
             if isinstance(node, (BufferLoad, BufferStore)):
                 yield node
 
     def fragments(self) -> Iterator[Access]:
-        """Those of fragments."""
+        """Yield the accesses to fragments."""
         return (node for node in self.accesses() if node.buffer.scope == FRAGMENT)
 
     def dimensions(self, access: Access) -> list[int | None]:
-        """For each dimension of an access, the loop whose variable, or a quotient of it, is its index; or None."""
+        """Return, for each dimension of an access, the loop whose variable (or its quotient) is the index, or None."""
         numbers = {var: number for number, var in enumerate(self.vars)}
         return [numbers.get(var) if var is not None else None for var, _ in map(_quotient, access.indices)]
 
     def divisors(self, access: Access) -> list[int]:
-        """For each dimension of an access, the divisor of its loop's variable."""
+        """Return, for each dimension of an access, the divisor of its loop variable."""
         return [divisor for _, divisor in map(_quotient, access.indices)]
 
     def names_loops(self, index: Expr) -> bool:
-        """Return whether an index depends on the variables of the loops."""
+        """Return whether an index depends on the loop variables."""
         own = set(self.vars)
         return any(part in own for part in walk(index) if isinstance(part, Var))
 
 
 def _quotient(index: Expr) -> tuple[Var | None, int]:
-    """The variable and the divisor of an index that is a variable, or a variable // a constant."""
+    """Return the variable and divisor of an index of the form variable or variable // constant."""
     bare = Analyzer().simplify(index)
     if isinstance(bare, Var):
         return bare, 1
@@ -96,7 +96,7 @@ def _quotient(index: Expr) -> tuple[Var | None, int]:
 
 
 def nest_of(stmt: Stmt, analyzer: Analyzer) -> Nest | None:
-    """The parallel loops that a statement is, or None. Raises `TirxError` where an extent is not known."""
+    """Return the parallel nest that a statement forms, or None. Raises `TirxError` for unknown extents."""
     options: Mapping[str, object] = {}
     if isinstance(stmt, Hint) and stmt.message == PARALLEL_HINT and stmt.body is not None:
         options, stmt = dict(stmt.attrs), stmt.body
@@ -123,12 +123,12 @@ def nest_of(stmt: Stmt, analyzer: Analyzer) -> Nest | None:
 
 
 def loop_vars(count: int) -> tuple[Var, ...]:
-    """Variables for the loops of a tile operation."""
+    """Return variables for the loops of a tile operation."""
     return tuple(Var(INT32, "ijklmn"[number]) for number in range(count))
 
 
 def lanes_of(nest: Nest, analyzer: Analyzer, threads: int) -> int:
-    """How many neighbouring iterations of the last loop become one vector: a power of two."""
+    """Return how many consecutive iterations of the innermost loop form a vector: a power of two."""
     if not nest.vars or nest.extents[-1] == 1:
         return 1
     if nest.width is not None:
@@ -148,7 +148,7 @@ def lanes_of(nest: Nest, analyzer: Analyzer, threads: int) -> int:
 
 
 def _width(nest: Nest, access: Access, analyzer: Analyzer) -> int:
-    """How many elements of an access can be one vector; large for one that does not move with the last loop."""
+    """Return the maximum vector width of an access, or a large number if it is invariant in the innermost loop."""
     var = nest.vars[-1]
     following = [substitute(index, {var: var + 1}) for index in access.indices]
     if all(analyzer.equal(a, b) for a, b in zip(access.indices, following, strict=True)):
@@ -157,7 +157,7 @@ def _width(nest: Nest, access: Access, analyzer: Analyzer) -> int:
 
 
 def vector_width(access: Access, lane: Var, analyzer: Analyzer, stop: int | None = None) -> int:
-    """How many elements, as `lane` counts from 0 on, are one aligned access of at most 16 bytes.
+    """Return how many consecutive values of `lane` form one aligned access of at most 16 bytes.
 
     stop: the number of lanes, where `lane` does not count further.
     """
@@ -181,7 +181,7 @@ def vector_width(access: Access, lane: Var, analyzer: Analyzer, stop: int | None
 
 
 def is_straight(body: Stmt) -> bool:
-    """Return whether a body only stores: its iterations can be lanes of a vector."""
+    """Return whether a body consists of stores only, so that its iterations can be vector lanes."""
     parts: Sequence[Stmt] = body.stmts if isinstance(body, Seq) else (body,)
     stored: set[Buffer] = set()
     for part in parts:
@@ -195,7 +195,7 @@ def is_straight(body: Stmt) -> bool:
 
 
 def guarded(body: Stmt) -> set[BufferLoad]:
-    """The loads that a thread executes only where a condition holds."""
+    """Return the loads that a thread executes conditionally."""
     found: set[BufferLoad] = set()
     for node in walk(body):
         if isinstance(node, Select):

@@ -1,4 +1,4 @@
-"""StoreOnce: where threads store the same value to the same place, the first of them does.
+"""The StoreOnce pass: execute a redundant store in only the first of the threads that would perform it.
 
 Statements outside `T.Parallel` are executed by every thread, as in CUDA C++. ``mean[row] = total / N`` would be as many
 stores of one value, which nothing orders. A store stays as it is where the values may differ: that is a race.
@@ -30,14 +30,14 @@ from .teams import Team, team_of_hint, whole
 
 
 def store_once(func: PrimFunc) -> PrimFunc:
-    """`func` with a condition around the stores that several threads would make."""
+    """Guard the stores that several threads would perform redundantly."""
     team = whole(func)
     known = Dependences(func.body, team.count)
     return func.with_body(_Once(known, team).stmt(func.body))
 
 
 class _Once(Mutator):
-    """Puts conditions around stores. active: the threads that get to a statement; None where it is not known."""
+    """Adds guards to stores. active: the threads that reach the current statement, or None if unknown."""
 
     def __init__(self, known: Dependences, team: Team) -> None:
         self.known = known
@@ -92,7 +92,7 @@ class _Once(Mutator):
         return If(condition, stmt, span=stmt.span)
 
     def _guard(self, store: BufferStore) -> tuple[int, int] | None:
-        """The threads that store: those before a number, or the multiples of one; None for all of them."""
+        """Return the guard that selects the storing threads (a prefix or a stride), or None for all threads."""
         if store.buffer.scope in ("local", FRAGMENT) or self.active is None or not self.active.any():
             return None
         places = self.known.of_all(store.indices)
@@ -109,7 +109,7 @@ class _Once(Mutator):
 
 
 def _firsts(parts: Parts, threads: np.ndarray) -> np.ndarray:
-    """The first thread of each set that the parts of an expression do not tell apart."""
+    """Return the first thread of each set that an expression's parts do not distinguish."""
     if not parts:
         return threads[:1]
     tables = np.stack([np.frombuffer(part, np.int64)[threads] for part in sorted(parts)])

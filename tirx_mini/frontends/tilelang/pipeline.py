@@ -1,4 +1,4 @@
-"""The passes of TileLang, in order: a program over tiles becomes the code of one thread."""
+"""The pass pipeline of TileLang, which lowers a tile program to per-thread code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAST_MATH = "tl.enable_fast_math"
 
 
 def fast_math(func: PrimFunc) -> PrimFunc:
-    """`func` with approximations that flush subnormal numbers to zero, where its options ask for them."""
+    """Enable flush-to-zero approximations if the function's options request fast math."""
     if not dict(func.attrs).get(FAST_MATH):
         return func
 
@@ -39,12 +39,12 @@ def fast_math(func: PrimFunc) -> PrimFunc:
 
 
 def synchronised(func: PrimFunc) -> PrimFunc:
-    """`func` with barriers between threads that use the same shared memory."""
+    """Insert barriers between threads that share memory."""
     return func.with_body(insert_barriers(func.body, whole(func).count, roles=True))
 
 
 def rules() -> Mapping[str, Rule]:
-    """The rules of all tile operations."""
+    """Return the lowering rules of all tile operations."""
     return {**RULES, **gemm.RULES, **tma.RULES, **async_copy.RULES, **tensor_memory.RULES}
 
 
@@ -65,12 +65,12 @@ PASSES: tuple[Pass[PrimFunc], ...] = (
 
 
 def is_tilelang(func: PrimFunc) -> bool:
-    """Return whether a function is written in TileLang, and its passes have not run."""
+    """Return whether a function is an unlowered TileLang program."""
     return TILELANG in dict(func.attrs)
 
 
 def launches(func: PrimFunc) -> tuple[PrimFunc, ...]:
-    """The kernels of a program, in order: one for each `T.Kernel`."""
+    """Split a program into its kernels, one for each `T.Kernel`."""
     parts = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
     bodies = [part for part in parts if isinstance(part, Scope) and part.kind == "kernel"]
     if len(bodies) < 2:
@@ -83,7 +83,7 @@ def launches(func: PrimFunc) -> tuple[PrimFunc, ...]:
 
 
 def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
-    """`func` as a kernel of one thread, which `tirx_mini.passes.lower` takes.
+    """Lower a TileLang program to a per-thread kernel for `tirx_mini.passes.lower`.
 
     after: called with the name and the result of each pass.
 

@@ -1,4 +1,4 @@
-"""The context of a call in the rules of tile operations: threads, layouts, ranges of indices."""
+"""The lowering context of a tile operation: threads, layouts and index ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .teams import Team
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a statement.
+    """The context of a statement.
 
     arch: the architecture, such as "sm_90a".
     team: the threads that execute it.
@@ -32,38 +32,38 @@ class Place:
 
     @property
     def sm(self) -> int:
-        """The compute capability, as 90 for sm_90a."""
+        """The compute capability: 90 for sm_90a."""
         return int("".join(c for c in self.arch.removeprefix("sm_") if c.isdigit()))
 
     def fragment(self, buffer: Buffer) -> Fragment:
-        """The layout of a fragment. Raises `TirxError` where nothing determines it."""
+        """Return the layout of a fragment. Raises `TirxError` if it is undetermined."""
         found = self.fragments.get(buffer)
         if found is None:
             raise TirxError(f"nothing in the program determines which threads hold {buffer.name}", buffer.span)
         return found
 
     def registers(self, buffer: Buffer) -> Buffer:
-        """The array in which each thread holds its part of a fragment: as many elements as `Fragment.registers`."""
+        """Return the thread-local array that holds a thread's part of a fragment."""
         if buffer not in self.arrays:
             shape = (self.fragment(buffer).registers,)
             self.arrays[buffer] = Buffer(buffer.name, shape, buffer.dtype, "local", span=buffer.span)
         return self.arrays[buffer]
 
     def at(self, **changes: object) -> Place:
-        """The same with another team or analyzer."""
+        """Return a copy with another team or analyzer."""
         return replace(self, **changes)
 
 
 class Rule(Protocol):
-    """The rule by which a tile operation becomes the code of a thread."""
+    """The lowering rule of a tile operation."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment | Layout]:
-        """The layouts that the operation needs: of fragments, and of buffers in shared memory.
+        """Return the layouts that the operation requires of fragments and shared buffers.
 
         It is asked again as more layouts become known, which `place.fragments` has.
         """
         ...
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
-        """The code that each thread of `place.team` executes."""
+        """Return the code that each thread of `place.team` executes."""
         ...

@@ -1,4 +1,4 @@
-"""The split of a product of tiles among the warps of a CTA."""
+"""The partition of a tile product among the warps of a CTA."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class GemmWarpPolicy(IntEnum):
-    """The split of a product's rows and columns among warps.
+    """The partition of a product's rows and columns among warps.
 
     Square: parts as square as possible. FullRow: all warps side by side along the rows. FullCol: along the columns.
     """

@@ -1,4 +1,4 @@
-"""`kernel.get_profiler()`: times, and comparisons with a reference."""
+"""`kernel.get_profiler()`: timing, and comparison with a reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tirx_mini.pytorch import pytorch, pytorch_or_none
 
 
 class TensorSupplyType(Enum):
-    """The contents of a measurement's tensors."""
+    """The contents of the tensors used in a measurement."""
 
     Integer = 1
     Uniform = 2
@@ -41,7 +41,7 @@ class Kernel(Protocol):
 
 
 class Profiler:
-    """Measures a kernel with tensors that it makes.
+    """Measures a kernel on generated tensors.
 
     kernel: the kernel.
     supply: what the tensors hold: by default small whole numbers for integers, else normal numbers.
@@ -52,7 +52,7 @@ class Profiler:
         self.supply = supply if isinstance(supply, TensorSupplyType) else TensorSupplyType.Auto
 
     def inputs(self) -> list[Any]:
-        """Tensors for the arguments of the kernel; NumPy arrays where it is simulated and PyTorch is not installed."""
+        """Return tensors for the kernel's arguments, or NumPy arrays if it is simulated without PyTorch."""
         simulated = self.kernel.is_simulated
         torch = pytorch_or_none() if simulated else pytorch("a measurement on a GPU")
         device = "cpu" if simulated else "cuda"
@@ -72,7 +72,7 @@ class Profiler:
         return made
 
     def _array(self, shape: tuple[Any, ...], of: DataType) -> np.ndarray:
-        """As `_tensor`, of NumPy's generator."""
+        """Return a NumPy array with random contents, as `_tensor`."""
         from tirx_mini.sim import numpy_dtype  # a program that is only compiled does not wait for its import
 
         kind, dtype = self.supply, numpy_dtype(of)
@@ -104,7 +104,7 @@ class Profiler:
         return self.kernel(*args)
 
     def run_once(self, func: Callable[..., Any] | None = None) -> Any:
-        """Execute the kernel, or another function, on tensors of the profiler."""
+        """Execute the kernel, or another function, on generated tensors."""
         return (func or self.kernel)(*self.inputs())
 
     def assert_allclose(
@@ -134,7 +134,7 @@ class Profiler:
                 )
 
     def assert_consistent(self, repeat: int = 10) -> None:
-        """Execute the kernel several times, and compare the results."""
+        """Execute the kernel several times and compare the results."""
         given = self.inputs()
         first = _listed(self.kernel(*given))
         for _ in range(1 if self.kernel.is_simulated else repeat):
@@ -151,7 +151,7 @@ class Profiler:
         input_tensors: Sequence[Any] | None = None,
         **options: Any,
     ) -> float:
-        """The time of the kernel in milliseconds: predicted in the simulator, else the median of launches.
+        """Return the kernel's time in milliseconds: predicted in the simulator, else the median over launches.
 
         func: another function to time on a GPU; in the simulator, 0 is its time.
         """
@@ -173,7 +173,7 @@ class Profiler:
         return sorted(times)[len(times) // 2]
 
     def _predicted(self, given: Sequence[Any] | None) -> float:
-        """The time on the simulated GPU: without data, unless the kernel's way or its sizes depend on them."""
+        """Predict the time on the simulated GPU, without data unless control flow or sizes depend on it."""
         if given is None or not self.kernel.is_symbolic:
             predicted = self.kernel.predicted_ms()
             if predicted is not None:
@@ -182,14 +182,14 @@ class Profiler:
 
 
 def difference(found: Any, wanted: Any, rtol: float, atol: float) -> tuple[float, float]:
-    """Return the share of elements of two tensors or arrays that differ by more, and the largest difference."""
+    """Return the fraction of elements outside the tolerance, and the largest difference."""
     a, b = _single(found), _single(wanted)
     close = np.isclose(a, b, rtol=rtol, atol=atol)
     return 1 - float(close.mean()), float(np.abs(a - b).max(initial=0))
 
 
 def _single(value: Any) -> np.ndarray:
-    """The values in host memory, as float32."""
+    """Return the values in host memory as float32."""
     return value.astype(np.float32) if isinstance(value, np.ndarray) else value.detach().float().cpu().numpy()
 
 

@@ -1,4 +1,4 @@
-"""OrderCtas: T.use_swizzle, the order in which CTAs take the tiles of a grid.
+"""The OrderCtas pass: implement T.use_swizzle, the rasterisation order of CTAs.
 
 CTAs start in the order of their number. Those that run at the same time then work on a panel: `panel` rows of tiles
 (or columns), one column after the other, so that they share rows and columns of the operands in the L2. Every second
@@ -31,7 +31,7 @@ SWIZZLE, RANGES = "tl.use_swizzle", "tl.ranges"
 
 
 def order_ctas(func: PrimFunc) -> PrimFunc:
-    """`func` with the indices of its CTAs along x and y in the order that T.use_swizzle asks for."""
+    """Remap the CTA indices along x and y to the order requested by T.use_swizzle."""
     hint = next((n for n in func.nodes if isinstance(n, Hint) and n.message == SWIZZLE), None)
     found = (node for node in func.nodes if isinstance(node, ScopeIds))
     ids = next((node for node in found if (node.kind, node.parent) == ("cta", "kernel")), None)
@@ -41,7 +41,7 @@ def order_ctas(func: PrimFunc) -> PrimFunc:
 
 
 class _Ordered(Mutator):
-    """ids: the CTAs of the grid. panel: rows or columns of a panel. rows: whether panels are of rows."""
+    """Remaps CTA indices. ids: the CTA indices. panel: the panel size. rows: whether panels consist of rows."""
 
     def __init__(self, ids: ScopeIds, panel: int, rows: bool) -> None:
         self.ids, self.panel, self.rows = ids, panel, rows

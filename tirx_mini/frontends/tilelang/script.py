@@ -1,4 +1,4 @@
-"""The import path of TileLang, so that a file written for ``import tilelang.language as T`` runs unchanged.
+"""Import hook for TileLang, so that files with ``import tilelang.language as T`` run unchanged.
 
     from tirx_mini.compat import tilelang
 
@@ -35,7 +35,7 @@ _MISSING = {
 
 
 class _Paths(MetaPathFinder, Loader):
-    """Finds `tilelang` and its submodules in tirx_mini."""
+    """Resolves `tilelang` and its submodules to tirx_mini."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname != "tilelang" and not fullname.startswith("tilelang."):
@@ -49,11 +49,11 @@ class _Paths(MetaPathFinder, Loader):
         return _StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
+        """Do nothing, since a stand-in module is complete when created."""
 
 
 class _StandIn(ModuleType):
-    """A module of TileLang; some are also the function of their name."""
+    """A stand-in for a TileLang module; some are also callable as the function of the same name."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -78,7 +78,7 @@ def _not_provided(path: str) -> Exception:
     from tirx_mini.script import caller_span
 
     class NotProvided(TirxError, ImportError):
-        """A module of TileLang that tirx_mini does not provide."""
+        """A TileLang module that tirx_mini does not provide."""
 
     families = [path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)]
     hint = next((_MISSING[family] for family in families if family in _MISSING), None)
@@ -91,7 +91,7 @@ def _modules() -> list[str]:
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """Within the block, imports of `tilelang` and of `tvm` resolve to tirx_mini."""
+    """Resolve imports of `tilelang` and `tvm` to tirx_mini within the block."""
     hidden = {name: sys.modules.pop(name) for name in _modules()}
     finder = _Paths()
     sys.meta_path.insert(0, finder)
@@ -107,7 +107,7 @@ def imports() -> Iterator[None]:
 
 @contextmanager
 def instead_of_tilelang() -> Iterator[None]:
-    """`tilelang` is tirx_mini's, and without a GPU, its kernels are simulated."""
+    """Substitute tirx_mini for `tilelang`, and simulate kernels if there is no GPU."""
     gpu = simulated_device.simulated_gpu()
     with imports():
         if gpu is None:
@@ -118,7 +118,7 @@ def instead_of_tilelang() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script, or with -m a module such as pytest, with tirx_mini as its `tilelang`.
+    """Run a script, or with -m a module such as pytest, with tirx_mini in place of `tilelang`.
 
     Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its
     error page and returns 1. The exit status is 2 where no script is named.

@@ -1,4 +1,4 @@
-"""Teams: the threads of a CTA that execute a statement together."""
+"""Teams: groups of threads of a CTA that execute a statement together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .language.loops import WS_HINT
 
 
 def team_of_hint(hint: Hint, around: Team) -> Team:
-    """The threads that execute the body of a hint."""
+    """Return the threads that execute the body of a hint."""
     if hint.message == TEAM_HINT:
         return team_of(hint)
     if hint.message == WS_HINT:
@@ -33,7 +33,7 @@ def team_of_hint(hint: Hint, around: Team) -> Team:
 
 
 def warpgroups(groups: Sequence[int], around: Team, hint: Hint) -> Team:
-    """The threads of neighbouring warpgroups."""
+    """Return the team formed by consecutive warpgroups."""
     first, count = min(groups) * WARPGROUP_SIZE, len(groups) * WARPGROUP_SIZE
     if sorted(groups) != list(range(min(groups), min(groups) + len(groups))):
         raise TirxError(f"the warpgroups of T.ws{tuple(groups)} are no neighbours", hint.span)
@@ -47,7 +47,7 @@ def warpgroups(groups: Sequence[int], around: Team, hint: Hint) -> Team:
 
 
 def whole(func: PrimFunc) -> Team:
-    """All threads of a CTA of a kernel."""
+    """Return the team of all threads of a CTA."""
     for node in func.nodes:
         if isinstance(node, ScopeIds) and node.kind == "thread" and node.parent == "cta":
             return Team(0, int(np.prod(node.extents)))
@@ -55,7 +55,7 @@ def whole(func: PrimFunc) -> Team:
 
 
 def number_threads(func: PrimFunc) -> PrimFunc:
-    """`func` with the indices of threads along x, y and z computed from the number of the thread in its CTA."""
+    """Replace thread indices along x, y and z by expressions of the linear thread index."""
     return func.with_body(_Number().stmt(func.body))
 
 

@@ -1,4 +1,4 @@
-"""Tensor memory: its allocation, the mbarriers of products in it, and copies between it and fragments.
+"""Tensor memory: allocation, the mbarriers of its products, and copies to and from fragments.
 
 PlanTensorMemory gives each buffer of T.alloc_tmem its columns. One warp allocates all columns when the kernel begins
 and frees them when all warps are done (PTX ISA: "tcgen05.alloc", "tcgen05.dealloc").
@@ -46,7 +46,7 @@ from .tma import COPY, address_of, shared_layout, tma_store
 
 
 def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
-    """`func` with columns for its buffers in tensor memory, and an mbarrier for each T.gemm that names none.
+    """Allocate columns for tensor-memory buffers, and an mbarrier for each T.gemm without one.
 
     Raises TirxError if the buffers need more columns than tensor memory has.
     """
@@ -60,7 +60,8 @@ def plan_tensor_memory(func: PrimFunc, arch: str) -> PrimFunc:
 
 
 def _layout(shape: tuple[int, ...]) -> TileLayout:
-    """Rows in lanes, and columns side by side: of the blocks of 128 rows, then of the tiles along other dimensions."""
+    """Return the layout with rows in lanes and columns side by side: of the 128-row blocks, then of outer dimensions.
+    """
     *outer, rows, columns = shape
     blocks = max(1, rows // TMEM_LANES)
     steps, step = [], columns * blocks
@@ -72,14 +73,15 @@ def _layout(shape: tuple[int, ...]) -> TileLayout:
 
 
 def _address() -> Buffer:
-    """The word to which tcgen05.alloc writes the first column."""
+    """Return the shared-memory word that receives the address from tcgen05.alloc."""
     return Buffer("tmem_address", (1,), DataType("uint32"), "shared", align=16)
 
 
 @dataclass
 class _Plan(Mutator):
-    """buffers: the buffers with their layouts and addresses. columns: how many are in use.
+    """Plans the columns of tensor memory.
 
+    buffers: the buffers with layouts and addresses. columns: the number in use.
     phases: the parity for which the next product waits, by mbarrier. own: the mbarrier of products that name none.
     """
 
@@ -176,12 +178,12 @@ class _Plan(Mutator):
 
 
 def is_tmem_copy(call: TileCall) -> bool:
-    """Return whether T.copy is between tensor memory and a fragment."""
+    """Return whether a T.copy moves data between tensor memory and a fragment."""
     return any(isinstance(operand, Region) and operand.buffer.scope == "tmem" for operand in call.operands[:2])
 
 
 def _sides(call: TileCall) -> tuple[Region, Region]:
-    """The region in tensor memory and the fragment of a copy. Raises TirxError for other memories and shapes."""
+    """Return the tensor-memory region and the fragment of a copy. Raises TirxError for unsupported operands."""
     source, target = call.operands[:2]
     assert isinstance(source, Region) and isinstance(target, Region)
     tmem, registers = (source, target) if source.buffer.scope == "tmem" else (target, source)
@@ -200,7 +202,7 @@ def _sides(call: TileCall) -> tuple[Region, Region]:
 
 
 def tmem_copy_layouts(call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
-    """The layout of the fragment of a copy from or to tensor memory."""
+    """Return the fragment layout required by a copy to or from tensor memory."""
     tmem, registers = _sides(call)
     rows, columns = tmem.extents[-2:]
     if place.team.count % WARPGROUP_SIZE or columns % (place.team.count // WARPGROUP_SIZE):
@@ -213,7 +215,7 @@ def tmem_copy_layouts(call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
 
 
 def tmem_copy(call: TileCall, place: Place) -> Stmt:
-    """A copy between tensor memory and a fragment, by all warpgroups of the team: each takes a part of the columns."""
+    """Emit a copy between tensor memory and a fragment; each warpgroup of the team moves some of the columns."""
     tmem, registers = _sides(call)
     rows, columns = tmem.extents[-2:]
     groups, blocks = place.team.count // WARPGROUP_SIZE, max(1, rows // TMEM_LANES)
@@ -234,7 +236,7 @@ def tmem_copy(call: TileCall, place: Place) -> Stmt:
 
 
 class CopyRule:
-    """The copies that are no parallel loops: from and to tensor memory, and TMA stores."""
+    """Lowers the copies that are not parallel loops: tensor-memory copies and TMA stores."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
         if is_tmem_copy(call):

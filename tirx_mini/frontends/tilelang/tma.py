@@ -1,4 +1,4 @@
-"""Copies by TMA that a program asks for by name, and stores of tiles from shared to global memory."""
+"""Explicit TMA copies, and TMA stores of tiles from shared to global memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COPY, TMA_COPY = "tl.copy", "tl.tma_copy"
 
 
 def tma_moves(far: Region, near: Region) -> bool:
-    """Return whether TMA can copy between a part of a global buffer and one of a shared buffer (CUDA driver API:
+    """Return whether TMA can copy between parts of a global and a shared buffer (CUDA driver API:
     cuTensorMapEncodeTiled).
 
     Both have the same dtype, the same extents apart from those of 1, and rows of a multiple of 16 bytes. A box has
@@ -58,7 +58,7 @@ def tma_moves(far: Region, near: Region) -> bool:
 
 
 def stores_by_tma(call: TileCall, arch: str) -> bool:
-    """Return whether T.copy from shared to global memory is a TMA store."""
+    """Return whether a T.copy from shared to global memory is lowered to a TMA store."""
     source, target = call.operands[:2]
     if not (isinstance(source, Region) and isinstance(target, Region)) or call.option("disable_tma", False):
         return False
@@ -66,7 +66,7 @@ def stores_by_tma(call: TileCall, arch: str) -> bool:
 
 
 def tma_store(call: TileCall, place: Place, *, wait: bool = True) -> Stmt:
-    """A TMA store by the first thread of the team, and its wait until the tile may be written again.
+    """Emit a TMA store by the first thread of the team, and a wait until the tile can be reused.
 
     The tile was written by ordinary stores, whose threads have made them visible to the async proxy.
     """
@@ -77,8 +77,9 @@ def tma_store(call: TileCall, place: Place, *, wait: bool = True) -> Stmt:
 
 
 def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
-    """The shared buffers that tensor cores or TMA read, which are another proxy than ordinary stores (PTX ISA: "Async
-    proxy"): a thread that stores to one executes `fence.proxy.async` before it synchronises with them."""
+    """Return the shared buffers that tensor cores or TMA read through the async proxy (PTX ISA: "Async proxy"): a
+    thread that stores to one executes `fence.proxy.async` before it synchronises with the readers.
+    """
     found: set[Buffer] = set()
     for call in (node for node in func.nodes if isinstance(node, TileCall)):
         if call.op in PRODUCTS:
@@ -94,10 +95,10 @@ def async_operands(func: PrimFunc, arch: str) -> set[Buffer]:
 
 
 class TmaCopyRule:
-    """T.tma_copy: a load that adds its bytes to an mbarrier's expected bytes, or a store in a group of its own."""
+    """Lowers T.tma_copy: a load with completion on an mbarrier, or a store in its own bulk group."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
-        """Those that the products of the kernel want, else rows one after the other."""
+        """Return no layouts: those required by the kernel's products apply, else row-major."""
         return {}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
@@ -127,12 +128,12 @@ def region_bytes(region: Region) -> int:
 
 
 def address_of(barrier: Expr) -> Expr:
-    """The address of an mbarrier that a program names as an element of a buffer."""
+    """Return the address of an mbarrier given as a buffer element."""
     return AddressOf(HANDLE, barrier.buffer, barrier.indices) if isinstance(barrier, BufferLoad) else barrier
 
 
 def _by_one(place: Place, stmt: Stmt, span: Span | None) -> Stmt:
-    """`stmt`, executed by the first thread of the team."""
+    """Guard `stmt` for the first thread of the team."""
     return If(binary("==", special("threadIdx.x"), place.team.first), stmt, span=span)
 
 

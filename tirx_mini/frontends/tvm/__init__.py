@@ -1,4 +1,4 @@
-"""TVM: its import paths, tensor expressions and schedules, and a CPU for them."""
+"""The TVM frontend: import paths, tensor expressions, schedules and a CPU backend."""
 
 from .import_paths import imports as tvm_imports
 

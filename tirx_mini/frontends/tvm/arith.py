@@ -1,4 +1,4 @@
-"""`tvm.arith`: the arithmetic of indices, for programs that ask it themselves."""
+"""`tvm.arith`: index arithmetic for programs that use the analyzer directly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Analyzer"]
 
 
 class Analyzer:
-    """Simplifies expressions of integers, and proves conditions, for known bounds and values of variables."""
+    """Simplifies integer expressions and proves conditions, given the bounds and values of variables."""
 
     def __init__(self) -> None:
         self._own = OwnAnalyzer()
         self._values: dict[Var, Expr] = {}
 
     def bind(self, var: Any, expr: Any, allow_override: bool = False) -> None:
-        """Say what a variable is: a value, or a range with `min` and `extent`."""
+        """Bind a variable to a value, or to a range with `min` and `extent`."""
         if hasattr(expr, "extent"):
             low, count = (int(as_int(part)) for part in (expr.min, expr.extent))
             self._own = self._own.bind(var, low, low + count - 1)
@@ -28,7 +28,7 @@ class Analyzer:
             self._values[var] = as_expr(expr)
 
     def simplify(self, expr: Any, steps: int = 2) -> Expr:
-        """The expression in a simple form."""
+        """Return the simplified expression."""
         return self._own.simplify(substitute(as_expr(expr), self._values))
 
     rewrite_simplify = canonical_simplify = simplify
@@ -61,10 +61,10 @@ class Analyzer:
 
     @contextmanager
     def constraint_scope(self, constraint: Any) -> Iterator[None]:
-        """A block in which a condition holds; it is not used."""
+        """Enter a block in which a condition holds; the analyzer ignores the condition."""
         yield
 
 
 def as_int(value: Any) -> int:
-    """The number of a constant."""
+    """Return the integer value of a constant."""
     return int(getattr(value, "value", value))

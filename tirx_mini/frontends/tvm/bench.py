@@ -1,4 +1,4 @@
-"""`tvm.tirx.bench`: times of launches, and the profiler of kernels."""
+"""`tvm.tirx.bench`: timing of launches, and the in-kernel profiler."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = [
 
 
 def is_running_under_pytest() -> bool:
-    """Return whether a test of pytest runs."""
+    """Return whether the process runs a pytest test."""
     return "PYTEST_CURRENT_TEST" in os.environ
 
 
 def setup(*_: Any, **__: Any) -> None:
-    """Prepare the process for measurements; nothing is to be done."""
+    """Do nothing: measurements need no preparation."""
 
 
 def bench(
@@ -34,7 +34,7 @@ def bench(
     rounds: int = 1,
     **options: Any,
 ) -> dict[str, Any]:
-    """Time launches: predicted where the GPU is simulated, else the median of `repeat` pairs of CUDA events.
+    """Time launches: predicted if the GPU is simulated, else the median over `repeat` pairs of CUDA events.
 
     funcs: functions without arguments that launch a kernel.
     references: functions that return such a function; one that raises has the text of its error in the result.

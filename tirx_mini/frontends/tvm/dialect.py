@@ -1,4 +1,4 @@
-"""The decorators of kernels as `tvm` has them: they choose the defaults of Apache TVM 0.26.
+"""TVM's kernel decorators, with the defaults of Apache TVM 0.26.
 
 The course's ``@Tx.prim_func(tirx=True)`` keeps those of the course (`tirx_mini.script.kernels`).
 """

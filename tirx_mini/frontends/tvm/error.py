@@ -1,4 +1,4 @@
-"""`tvm.error`: the errors of TVM, by which tests name them. Every mistake in a kernel is one of them."""
+"""`tvm.error`: TVM's exception names, for tests that refer to them. Every mistake in a kernel is one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVM's host side: `tvm.compile`, `tvm.build`, devices, and tensors that are NumPy arrays.
+"""TVM's host API: `tvm.compile`, `tvm.build`, devices, and tensors backed by NumPy arrays.
 
 Where this machine has no GPU for the target, a compiled kernel runs in the simulator. The simulated device has a clock:
 each launch advances it by the predicted time, and `torch.cuda.Event` and `time_evaluator` read it.
@@ -32,7 +32,7 @@ from .target import Target
 
 @dataclass
 class CompiledKernel:
-    """The result of `tvm.compile`: call it, or its `mod`, with the arguments of the kernel."""
+    """The result of `tvm.compile`, callable directly or through its `mod`."""
 
     inner: SimulatedExecutable | Executable | SymbolicExecutable | CpuExecutable | te.Launches | te.SymbolicFunction
     module: IRModule
@@ -53,13 +53,13 @@ class CompiledKernel:
             simulated_device.CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
 
     def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
-        """The executable for a call with these arguments."""
+        """Return the executable specialised for these arguments."""
         if isinstance(self.inner, (SymbolicExecutable, te.SymbolicFunction)):
             return self.inner.for_arguments(*values)
         return self.inner
 
     def _simulate(self, inner: SimulatedExecutable, values: Sequence[Any]) -> None:
-        """Run the kernel. A benchmark repeats launches: one with the arguments of an earlier one has its results."""
+        """Simulate the kernel, reusing the result of an earlier launch with equal arguments."""
         arrays = [_bytes_of(value) for value in values]
         plain = [v if a is None else v.shape for v, a in zip(values, arrays, strict=True)]
         digest = hashlib.blake2b(repr(plain).encode())
@@ -85,12 +85,12 @@ class CompiledKernel:
         return getattr(self.inner, name)
 
     def __getitem__(self, name: str) -> CompiledKernel:
-        """The kernel of this name of the module."""
+        """Return the module's kernel of this name."""
         return self.get_function(name)
 
     @property
     def entry_name(self) -> str:
-        """The name of the function that a call of the module calls."""
+        """The name of the function that calling the module invokes."""
         return next(iter(self.module.functions))
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledKernel:
@@ -108,11 +108,11 @@ class CompiledKernel:
         return HostSide((DeviceModule(self),), self)
 
     def jit(self, **_: Any) -> HostSide:
-        """The host module: kernels are compiled already."""
+        """Return the host module; kernels are already compiled."""
         return self.mod
 
     def export_library(self, *_: Any, **__: Any) -> None:
-        """Raises `ValueError`: a kernel is not a library here."""
+        """Raise `ValueError`, since kernels cannot be exported as libraries here."""
         raise ValueError(
             'a compiled kernel is not exported as a library: exe.source("cuda") and exe.source("ptx") are its text'
         )
@@ -128,16 +128,16 @@ class CompiledKernel:
         return self.inner.source(stage, comments)
 
     def get_source(self, fmt: str = "") -> str:
-        """The text of the host's part: LLVM's for a CPU (fmt "ll" or "asm"), else the CUDA C++ of the kernel."""
+        """Return the source: LLVM's for a CPU (fmt "ll" or "asm"), else the kernel's CUDA C++."""
         return self.source(fmt or ("cuda" if self.imported_modules else "ll"))
 
     @property
     def imported_modules(self) -> list[Any]:
-        """The kernels of a GPU, whose `get_source` is their CUDA C++."""
+        """The GPU kernels, whose `get_source` returns CUDA C++."""
         return [] if isinstance(getattr(self.inner, "last", self.inner), CpuExecutable) else [self]
 
     def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
-        """TVM's way to time a kernel: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
+        """Return a timer as TVM does: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
         return Evaluator(self.get_function(name), number, repeat)
 
 
@@ -147,7 +147,7 @@ Module = CompiledKernel
 
 @dataclass(frozen=True)
 class DeviceModule(SourceModule):
-    """The device code of all kernels of a module: the text of each is complete in itself."""
+    """The device code of a module's kernels, each text being self-contained."""
 
     executable: CompiledKernel
 
@@ -159,7 +159,7 @@ class DeviceModule(SourceModule):
 
 @dataclass(frozen=True)
 class HostSide(HostModule):
-    """The host module of a compiled kernel, with TVM's names: ``exe.mod["main"](A, B, D)``."""
+    """The host module of a compiled kernel under TVM's API: ``exe.mod["main"](A, B, D)``."""
 
     kernel: CompiledKernel
 
@@ -169,12 +169,12 @@ class HostSide(HostModule):
         return self.get_function(name)
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledKernel:
-        """The kernel of this name."""
+        """Return the kernel of this name."""
         return self.kernel.get_function(name)
 
     @property
     def imports_(self) -> tuple[Any, ...]:
-        """The device modules, as `imports`."""
+        """The device modules; an alias of `imports`."""
         return self.imports
 
     @property
@@ -183,16 +183,16 @@ class HostSide(HostModule):
         return self.kernel
 
     def time_evaluator(self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
-        """As `CompiledKernel.time_evaluator`."""
+        """Return a timer, as `CompiledKernel.time_evaluator`."""
         return self.kernel.time_evaluator(func_name, dev, number, repeat)
 
     def inspect_source(self, fmt: str = "") -> str:
-        """The text of the device module."""
+        """Return the source of the device module."""
         return self.imports[0].inspect_source(fmt)
 
 
 def _bytes_of(value: Any) -> np.ndarray | None:
-    """The memory of an array or of a tensor in host memory, as bytes; None for a number."""
+    """Return the bytes of an array or host tensor, or None for a number."""
     if isinstance(value, np.ndarray):
         return value.reshape(-1).view(np.uint8)
     if hasattr(value, "data_ptr"):
@@ -204,7 +204,7 @@ def _bytes_of(value: Any) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds a launch, one for each repetition."""
+    """Times per launch in seconds, one for each repetition."""
 
     results: tuple[float, ...]
 
@@ -217,7 +217,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Times launches: in the simulator one, because all take the same time; on a GPU in a CUDA graph."""
+    """Times launches: a single one in the simulator, which is deterministic, and a CUDA graph on a GPU."""
 
     kernel: CompiledKernel
     number: int
@@ -234,7 +234,7 @@ class Evaluator:
         return Times(((simulated_device.CLOCK.get().time_us - before) / 1e6,) * self.repeat)
 
     def _on_cpu(self, args: tuple[Any, ...]) -> float:
-        """Seconds a call, of `number` calls after one that compiles."""
+        """Return the seconds per call over `number` calls, after one call that compiles."""
         self.kernel(*args)
         start = perf_counter()
         for _ in range(self.number):
@@ -243,7 +243,7 @@ class Evaluator:
 
 
 def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pipeline: Any = "tirx") -> CompiledKernel:
-    """Compile a kernel or a module as TVM does, for the GPU of this machine, or else for the simulator.
+    """Compile a kernel or module as TVM does, for the local GPU or else for the simulator.
 
     Raises `TirxError` at the line of the kernel that cannot be lowered, `ValueError` for another pipeline.
     """
@@ -257,7 +257,7 @@ def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pip
 
 
 def _for_target(func: Any, target: Any) -> Any:
-    """A function, compiled for a target; for a GPU that this machine does not have, for the simulator."""
+    """Compile a function for a target, falling back to the simulator if the GPU is absent."""
     gpu = None if target.kind == "llvm" else simulated_device.simulated_gpu(str(target.kind), target.detail)
     name = target.spec if gpu is None else f"sim:{gpu.name.lower()}"
     if isinstance(func, te.SymbolicModule) or (isinstance(func, PrimFunc) and func.spelling == TIR):
@@ -266,7 +266,7 @@ def _for_target(func: Any, target: Any) -> Any:
 
 
 def _compiled(func: PrimFunc, like: Any) -> Any:
-    """A kernel, compiled for the machine of another one."""
+    """Compile a kernel for the same machine as another executable."""
     if isinstance(like, te.Launches):
         return _compiled(func, like.kernels[0][0])
     if isinstance(like, CpuExecutable):
@@ -280,7 +280,7 @@ def _compiled(func: PrimFunc, like: Any) -> Any:
 def build(
     mod: Any, args: Any = None, target: Any = None, target_host: Any = None, name: str = "main", pipeline: Any = "tirx"
 ) -> CompiledKernel:
-    """`tvm.build` and `tvm.tirx.build`: a schedule with its arguments, or as `compile`.
+    """Build a schedule with its arguments, or any input of `compile`: `tvm.build` and `tvm.tirx.build`.
 
     args: the tensors that are the parameters of a schedule's function; otherwise it is the target.
     """
@@ -293,14 +293,14 @@ def build(
 
 @dataclass(frozen=True)
 class Device:
-    """``tvm.cuda(0)``: the GPU of this machine, or the simulated one."""
+    """A device such as ``tvm.cuda(0)``: the local GPU or the simulated one."""
 
     type: str
     index: int = 0
 
     @property
     def gpu(self) -> GpuSpec:
-        """The modelled GPU whose facts the properties give."""
+        """The GPU model that provides the device's properties."""
         here = device_arch()
         return gpu_spec(DEFAULT_GPU) if here is None else nearest_gpu(here)
 
@@ -338,24 +338,24 @@ class Device:
 
 
 def cuda(dev_id: int = 0) -> Device:
-    """A GPU."""
+    """Return a GPU device."""
     return Device("cuda", dev_id)
 
 
 def cpu(dev_id: int = 0) -> Device:
-    """The host."""
+    """Return the host device."""
     return Device("cpu", dev_id)
 
 
 def device(device_type: Any, index: int | None = None) -> Device:
-    """``tvm.device("cuda", 0)``, ``tvm.device("cuda:0")``."""
+    """Return a device by name: ``tvm.device("cuda", 0)``, ``tvm.device("cuda:0")``."""
     kind, _, number = str(device_type).partition(":")
     return Device("cuda" if kind == "gpu" else kind, index if index is not None else int(number or 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor of TVM's runtime: an array in host memory, which a launch on a GPU copies there and back."""
+    """A tensor of TVM's runtime: a host array that GPU launches copy to and from the device."""
 
     array: np.ndarray
     device: Device = Device("cpu")
@@ -365,7 +365,7 @@ class Tensor:
     dtype = property(lambda self: self.array.dtype.name)
 
     def numpy(self) -> np.ndarray:
-        """A copy of the values."""
+        """Return a copy of the values as an array."""
         return self.array.copy()
 
     asnumpy = numpy
@@ -385,31 +385,31 @@ class Tensor:
         return self
 
     def copyto(self, target: Any, mem_scope: str | None = None) -> Tensor:
-        """Copy the values into a tensor, or onto a device as a new one."""
+        """Copy the values into a tensor, or to a device as a new tensor."""
         if isinstance(target, Tensor):
             return target.copyfrom(self.array)
         return Tensor(self.array.copy(), target)
 
 
 def tensor(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
-    """A tensor with a copy of the values of an array."""
+    """Return a tensor with a copy of an array's values."""
     values = arr.array if isinstance(arr, Tensor) else np.asarray(arr)
     return Tensor(np.array(values, order="C"), device or cpu())
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor that shares the memory of an array or of a PyTorch tensor in main memory."""
+    """Return a tensor that shares the memory of an array or of a PyTorch host tensor."""
     return Tensor(np.from_dlpack(ext_tensor))
 
 
 def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_scope: str | None = None) -> Tensor:
-    """A tensor whose values are to be written; they are zero."""
+    """Return a zero-initialised tensor, to be overwritten."""
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     return Tensor(np.zeros(extents, numpy_dtype(DataType(str(dtype)))), device or cpu())
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """Raises `ValueError`, with both kernels, where they are not equal up to names."""
+    """Raise `ValueError`, showing both kernels, unless they are equal up to renaming."""
     from tirx_mini.ir import structural_equal
 
     pairs = [(lhs, rhs)]

@@ -1,4 +1,4 @@
-"""Finds `tvm` in tirx_mini, so that kernels import it by TVM's paths."""
+"""Import hook that resolves `tvm` to tirx_mini, so that kernels can use TVM's import paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .paths import NAMES, PATHS, REFUSED_MODULES
 
 
 class Paths(MetaPathFinder, Loader):
-    """Finds `tvm` and its submodules in tirx_mini, and says of the others what to use instead."""
+    """Resolves `tvm` and its submodules to tirx_mini, and suggests replacements for unsupported ones."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname != "tvm" and not fullname.startswith("tvm."):
@@ -32,11 +32,11 @@ class Paths(MetaPathFinder, Loader):
         return _stand_in(spec.name) if spec.name in PATHS else AbsentModule(spec.name, not_provided)
 
     def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
+        """Do nothing, since a stand-in module is complete when created."""
 
 
 def _stand_in(path: str) -> ModuleType:
-    """A module that has the names of tirx_mini's modules."""
+    """Return a module with the names of the corresponding tirx_mini modules."""
     ours = [importlib.import_module(name) for name in PATHS[path]]
     module = ModuleType(path, ours[0].__doc__ if ours else None)
 
@@ -69,20 +69,20 @@ def _stand_in(path: str) -> ModuleType:
 
 
 def _refused(path: str) -> str | None:
-    """Return the alternative to a missing module, or to its package; None where none is listed."""
+    """Return the suggested replacement for an unsupported module or its package, or None."""
     families = (path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1))
     return next((REFUSED_MODULES[family] for family in families if family in REFUSED_MODULES), None)
 
 
 def not_provided(path: str, base: type[Exception] = ImportError) -> Exception:
-    """The error for a module or a name of TVM, at the user's line that imports it. It says what to use.
+    """Return the error for an unsupported TVM module or name, located at the importing line.
 
     base: `ImportError`, or `AttributeError` for a name of a module.
     """
     from tirx_mini.script import caller_span, did_you_mean, refusal
 
     class NotProvided(TirxError, base):
-        """A module or a name of TVM that tirx_mini does not provide."""
+        """A TVM module or name that tirx_mini does not provide."""
 
     parent, _, name = path.rpartition(".")
     hint = _refused(path)
@@ -109,7 +109,7 @@ def _tvm_modules() -> list[str]:
 
 @contextmanager
 def imports() -> Iterator[None]:
-    """Within the block, imports of `tvm` and its submodules resolve to tirx_mini."""
+    """Resolve imports of `tvm` and its submodules to tirx_mini within the block."""
     hidden = {name: sys.modules.pop(name) for name in _tvm_modules()}
     finder = Paths()
     sys.meta_path.insert(0, finder)

@@ -1,4 +1,4 @@
-"""Constructors of TVM's expressions, ``tvm.tirx.Var("x", "int32")``, ``tvm.tirx.Add(a, b)``: they make ours.
+"""Constructors of TVM's expression nodes, such as ``tvm.tirx.Var("x", "int32")`` and ``tvm.tirx.Add(a, b)``.
 
 Each is a class, so that ``isinstance(expr, tvm.tirx.Add)`` asks whether the expression is one.
 """
@@ -26,7 +26,7 @@ _BINARY = {
 
 
 class _Kind(type):
-    """The class of a constructor. `make` builds a node, and `of` says whether a node is of this kind."""
+    """The metaclass of constructors. `make` builds a node, and `of` tests whether a node is of this kind."""
 
     make: Callable[..., Expr]
     of: Callable[[Any], bool]
@@ -59,7 +59,7 @@ def _number(node: Any, kind: str) -> bool:
 def decl_buffer(
     shape: Any, dtype: Any = "float32", name: str = "buffer", *args: Any, scope: str = "", **options: Any
 ) -> Buffer:
-    """A buffer: outside a kernel of itself, in a kernel `Tx.decl_buffer`."""
+    """Declare a buffer: by `Tx.decl_buffer` inside a kernel, standalone outside."""
     if is_reading():
         return tirx.decl_buffer(shape, dtype, *args, scope=scope or None, **options)
     extents = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)

@@ -1,4 +1,4 @@
-"""`tvm.backend.cuda.op` and `tvm.tirx.op`: instructions and operators as functions, under one name each.
+"""`tvm.backend.cuda.op` and `tvm.tirx.op`: instructions and operators as functions of flat names.
 
 A name is that of the language with its dots replaced: ``ptx_mbarrier_init`` is ``Tx.ptx.mbarrier.init``.
 """
@@ -15,7 +15,7 @@ _GROUPS = ("ptx", "cuda")
 
 @cache
 def _paths() -> dict[str, Any]:
-    """Each instruction, by its path with underscores."""
+    """Return all instructions by their paths, with underscores instead of dots."""
     groups = [getattr(tirx, name) for name in _GROUPS]
     return {path.name.replace(".", "_"): path for group in groups for path in group.walk() if path.function}
 

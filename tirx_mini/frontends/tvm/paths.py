@@ -1,4 +1,4 @@
-"""Which modules of tirx_mini stand for TVM's: the import paths of the course and of Apache TVM 0.26."""
+"""Mapping of TVM's import paths (the course's and Apache TVM 0.26's) to tirx_mini's modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tvm.tirx.bench`'s profiler: events that kernels write to a buffer, and the buffer as a trace.
+"""`tvm.tirx.bench`'s profiler: kernels record events in a buffer, which exports as a trace.
 
 An entry is a time in its upper half, in nanoseconds, and a tag: the kind of the event, its number, and the group of
 threads of a CTA. The first entry holds the numbers of CTAs and of groups.
@@ -20,7 +20,7 @@ T: Any = tirx
 
 
 class EventType(Enum):
-    """Kinds of events of a profile."""
+    """Event kinds of a profile."""
 
     kBegin = 0
     kEnd = 1
@@ -29,13 +29,13 @@ class EventType(Enum):
 
 
 def decode_tag(tag: int, num_groups: int) -> tuple[int, int, int, int]:
-    """(CTA, group, number of the event, kind of the event) of a tag."""
+    """Decode a tag into (CTA, group, event number, event kind)."""
     place, event, kind = tag >> 12, tag >> 2 & 0x3FF, tag & 3
     return place // num_groups, place % num_groups, event, kind
 
 
 class CudaProfiler:
-    """The profiler of a kernel, which calls it where it is read. Switched off, its calls do nothing.
+    """The in-kernel profiler, called while the kernel is parsed; when disabled, its calls do nothing.
 
     profiler_buffer: a parameter of uint64. write_stride: how far the entries of one group are apart, as a rule the
     number of groups in the launch. default_leader: which thread of a group writes; all, unless given.
@@ -57,27 +57,27 @@ class CudaProfiler:
 
     @property
     def _on(self) -> bool:
-        """Return whether it may be switched on, perhaps only at run time."""
+        """Return whether the profiler may be enabled, possibly only at run time."""
         return not isinstance(self.profiler_enabled, (bool, int, np.bool_)) or bool(self.profiler_enabled)
 
     def init(self, group_id: Any) -> None:
-        """Begin the profile of a group of threads."""
+        """Initialise the profile of a thread group."""
         if self._on:
             place = self.profiler_tag.data, self.profiler_write_offset.data
             T.cuda.timer_init(self.buffer.data, *place, self.num_groups, group_id)
 
     def start(self, event_type: Any, leader: Any = None) -> None:
-        """Note the beginning of an event."""
+        """Record the start of an event."""
         if self._on:
             T.cuda.timer_start(event_type, *self._where, self._leader(leader))
 
     def end(self, event_type: Any, leader: Any = None) -> None:
-        """Note the end of an event."""
+        """Record the end of an event."""
         if self._on:
             T.cuda.timer_end(event_type, *self._where, self._leader(leader))
 
     def finalize(self, leader: Any = None) -> None:
-        """Note the end of the profile."""
+        """Record the end of the profile."""
         if self._on:
             T.cuda.timer_finalize(*self._where, self._leader(leader))
 
@@ -86,7 +86,7 @@ class CudaProfiler:
         return self.buffer.data, self.profiler_tag.data, self.profiler_write_offset.data, self.write_stride
 
     def _leader(self, leader: Any) -> Any:
-        """The condition under which a thread writes an entry."""
+        """Return the condition under which a thread writes an entry."""
         chosen = self.default_leader if leader is None else leader
         chosen = T.bool(True) if chosen is None else chosen
         always = isinstance(self.profiler_enabled, (bool, int, np.bool_))
@@ -94,7 +94,7 @@ class CudaProfiler:
 
 
 def export_to_perfetto_trace(profiler_buffer: Any, file_name: str, event_type_names: Sequence[str]) -> None:
-    """Write the events of a profile as JSON that ui.perfetto.dev opens: a process for each CTA, a thread a group."""
+    """Write a profile as JSON for ui.perfetto.dev, with a process per CTA and a thread per group."""
     names = {EventType.kBegin.value: "B", EventType.kEnd.value: "E", EventType.kInstant.value: "i"}
     events = [
         {"name": event_type_names[event], "ph": names[kind], "ts": time / 1e3, "pid": cta, "tid": group}
@@ -105,7 +105,7 @@ def export_to_perfetto_trace(profiler_buffer: Any, file_name: str, event_type_na
 
 
 def _entries(words: np.ndarray) -> Iterator[tuple[int, int, int, int, int]]:
-    """(CTA, group, number of the event, kind, time in nanoseconds) of each entry before the end of its group."""
+    """Yield (CTA, group, event number, event kind, time in nanoseconds) for each entry of a group up to its end."""
     num_groups, ended = int(words[0]) >> 32, set[tuple[int, int]]()
     for word in map(int, words[1:]):
         if word == 0:

@@ -1,4 +1,4 @@
-"""Functions by name: `tvm.register_global_func`, `tvm.get_global_func`."""
+"""Registry of functions by name: `tvm.register_global_func`, `tvm.get_global_func`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 def register_global_func(
     func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
 ) -> Any:
-    """Register a function, itself or as a decorator, for `get_global_func`. Kernels are compiled without any of them.
+    """Register a function, directly or as a decorator, for `get_global_func`. Compilation uses none of them.
 
     Raises `ValueError` where the name is taken, unless `override` is set.
     """
@@ -29,7 +29,7 @@ def register_global_func(
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """A registered function. Raises `ValueError` if there is none, or returns None with `allow_missing`."""
+    """Return a registered function. If there is none, raise `ValueError`, or return None with `allow_missing`."""
     if name in _REGISTERED:
         return _REGISTERED[name]
     if allow_missing:

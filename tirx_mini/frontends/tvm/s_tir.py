@@ -1,4 +1,4 @@
-"""`tvm.s_tir` of Apache TVM 0.26, before that in `tvm.tir`: schedules of blocks, and what they are called with."""
+"""`tvm.s_tir` of Apache TVM 0.26 (formerly `tvm.tir`): block schedules and their argument types."""
 
 from tirx_mini.ir import TirxError as ScheduleError
 

@@ -1,4 +1,4 @@
-"""Programs that schedules arrange, tensor expressions and TIR, in files: what slows them down or makes them wrong."""
+"""Diagnosis of scheduled programs in files, both tensor expressions and TIR: performance and correctness notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Program = Schedule | PrimFunc | IRModule
 
 
 def examined(ref: KernelRef) -> list[Scheduled]:
-    """As `course.scheduled_in`, for a file that exists."""
+    """Check the scheduled programs of an existing file, as `course.scheduled_in`."""
     module = load_module(ref.path)
     with explaining():
         return [_checked(name, *program) for name, program in _programs(ref, module)]
@@ -36,14 +36,14 @@ def _programs(ref: KernelRef, module: ModuleType) -> Iterator[tuple[str, tuple[P
 
 
 def _makes_one(value: Any) -> bool:
-    """Return whether it is a function that can be called without arguments."""
+    """Return whether a value is a function callable without arguments."""
     if not inspect.isfunction(value):
         return False
     return all(p.default is not p.empty for p in inspect.signature(value).parameters.values())
 
 
 def _program(value: Any) -> tuple[Program, list[Tensor]] | None:
-    """A scheduled program with its parameters; None for anything else."""
+    """Return a scheduled program with its parameters, or None for any other value."""
     if isinstance(value, TirSchedule):
         value = value.mod
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], Schedule):
@@ -58,7 +58,7 @@ def _program(value: Any) -> tuple[Program, list[Tensor]] | None:
 
 
 def _parameters(schedule: Schedule) -> list[Tensor]:
-    """The tensors that a schedule reads, in the order of its stages, then its outputs."""
+    """Return the input tensors of a schedule in stage order, followed by its outputs."""
     inputs = [stage.tensor for stage in schedule.stages if isinstance(stage.op, PlaceholderOp)]
     return [*inputs, *schedule.outputs]
 

@@ -1,4 +1,4 @@
-"""Apache TVM's import paths, so that a file written for TVM or for the course's `tvm` runs unchanged.
+"""Apache TVM's import paths, so that files written for TVM or for the course's `tvm` run unchanged.
 
     from tirx_mini.compat import tvm
 
@@ -25,7 +25,7 @@ PROGRAM = "python -m tirx_mini.compat.tvm"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a script, or with -m a module such as pytest, with tirx_mini as its `tvm`.
+    """Run a script, or with -m a module such as pytest, with tirx_mini in place of `tvm`.
 
     Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator. A mistake in a kernel prints its
     error page and returns 1. The exit status is 2 where no script is named, or none is there.

@@ -1,4 +1,4 @@
-"""TVM's ways to name a target: a dictionary, a tag, a string of JSON, a device."""
+"""TVM's target notations: a dictionary, a tag, a JSON string or a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tirx_mini.target import Target as OwnTarget
 
 
 class Kind(str):
-    """The kind of a target, which TVM has as an object: ``target.kind.name``."""
+    """The kind of a target, an object in TVM: ``target.kind.name``."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Target(OwnTarget):
 
     @property
     def arch(self) -> str | None:
-        """The architecture, as "sm_100a": the named one, else this machine's GPU's, or the simulated GPU's."""
+        """The architecture, such as "sm_100a": the given one, or that of the local or simulated GPU."""
         if self.kind != "cuda" or self.detail is not None:
             return self.detail if self.kind == "cuda" else None
         gpu = simulated_device.simulated_gpu()
@@ -48,40 +48,40 @@ class Target(OwnTarget):
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """The attributes that a kernel may ask of the target."""
+        """The target attributes that a kernel may query."""
         limits = {"max_num_threads": MAX_THREADS_PER_CTA, "thread_warp_size": THREADS_OF["warp"]}
         return {"arch": self.detail, **limits} if self.kind == "cuda" and self.detail else limits
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The families of targets that it belongs to."""
+        """The target families to which it belongs."""
         return ("cuda", "gpu") if self.kind == "cuda" else (str(self.kind),)
 
     @property
     def host(self) -> None:
-        """The target of the host part, which kernels do not have."""
+        """The host target, always None because kernels have no host part."""
 
     @property
     def max_num_threads(self) -> int:
-        """The most threads of a CTA."""
+        """The maximum number of threads in a CTA."""
         return MAX_THREADS_PER_CTA
 
     @property
     def thread_warp_size(self) -> int:
-        """The threads of a warp."""
+        """The number of threads in a warp."""
         return THREADS_OF["warp"]
 
     def with_host(self, host: Any) -> Target:
-        """The target itself."""
+        """Return the target unchanged."""
         return self
 
     def export(self) -> dict[str, Any]:
-        """The target as a dictionary."""
+        """Return the target as a dictionary."""
         return {"kind": str(self.kind), "keys": list(self.keys), **self.attrs}
 
     @staticmethod
     def current(allow_none: bool = True) -> OwnTarget | None:
-        """The target of the innermost ``with target:`` block. Raises `ValueError` if it may not be None, and is."""
+        """Return the target of the innermost ``with target:`` block. Raises `ValueError` if there must be one."""
         found = OwnTarget.current()
         if found is None and not allow_none:
             raise ValueError("no target is set: write `with tvm.target.Target(\"cuda\"):` around this")
@@ -89,12 +89,12 @@ class Target(OwnTarget):
 
     @staticmethod
     def from_device(device: Any) -> Target:
-        """The target of a GPU of this machine, or of the simulated one."""
+        """Return the target of the local or simulated GPU."""
         return Target({"kind": "cuda", "arch": arch_name(int(device.compute_version.replace(".", "")))})
 
 
 def _spec(given: Any) -> str:
-    """The `spec` of our own target."""
+    """Return the native spec of a target."""
     if isinstance(given, OwnTarget):
         return given.spec
     if isinstance(given, str) and given.lstrip().startswith("{"):
@@ -118,5 +118,5 @@ def _spec(given: Any) -> str:
 
 
 def _arch(name: str) -> str:
-    """The variant of an architecture that has TMA and tensor cores: "sm_100a" for "sm_100"."""
+    """Return the architecture variant with TMA and tensor cores: "sm_100a" for "sm_100"."""
     return arch_name(int(name[3:])) if name.startswith("sm_") and name[3:].isdigit() else name

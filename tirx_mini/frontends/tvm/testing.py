@@ -1,4 +1,4 @@
-"""`tvm.testing`: comparisons, markers and fixtures that tests of kernels use."""
+"""`tvm.testing`: comparisons, markers and fixtures for kernel tests."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def _array(value: Any) -> np.ndarray:
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
-    """Raises `AssertionError` where two arrays, tensors or numbers of one shape differ by more than the tolerances."""
+    """Raise `AssertionError` if two arrays, tensors or numbers differ in shape or beyond the tolerances."""
     actual, desired = _array(actual), _array(desired)
     assert actual.shape == desired.shape, f"the shapes are {actual.shape} and {desired.shape}"
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=verbose)
 
 
 def main() -> None:
-    """Run the tests of the file that calls it, and exit."""
+    """Run the tests of the calling file, and exit."""
     import pytest
 
     sys.exit(pytest.main([sys.argv[0], *sys.argv[1:]]))
 
 
 def parameter(*values: Any, ids: Any = None, by_dict: Any = None) -> Any:
-    """A fixture that runs each test with each of the values."""
+    """Return a fixture that runs each test with each of the values."""
     import pytest
 
     if by_dict is not None:
@@ -70,7 +70,7 @@ def parameter(*values: Any, ids: Any = None, by_dict: Any = None) -> Any:
 
 
 def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool = False) -> Any:
-    """A fixture of pytest."""
+    """Return a pytest fixture."""
     import pytest
 
     made = pytest.fixture(scope="session" if cache_return_value else "function")
@@ -78,7 +78,7 @@ def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool 
 
 
 def parametrize_targets(*targets: Any) -> Any:
-    """Run a test with arguments `target` and `dev` for each target, by default "cuda"."""
+    """Run a test for each target with arguments `target` and `dev`, by default for "cuda"."""
     import pytest
 
     function = targets[0] if targets and callable(targets[0]) else None
@@ -88,7 +88,7 @@ def parametrize_targets(*targets: Any) -> Any:
 
 
 def requires_cuda_compute_version(major: int, minor: int = 0, exact: bool = False) -> Any:
-    """Skip a test where neither this machine's GPU nor the simulator has the compute capability."""
+    """Skip a test unless the local GPU or the simulator has the compute capability."""
     import pytest
 
     has = env.has_cuda_compute(major, minor, exact)
@@ -96,7 +96,7 @@ def requires_cuda_compute_version(major: int, minor: int = 0, exact: bool = Fals
 
 
 def _always(function: Any = None, *_: Any, **__: Any) -> Any:
-    """A marker that always holds, because a GPU is simulated where the machine has none."""
+    """Return the test unchanged: the requirement always holds, because a GPU is simulated if absent."""
     return function if callable(function) else (lambda inner: inner)
 
 
@@ -104,12 +104,12 @@ requires_cuda = requires_gpu = _always
 
 
 def device_enabled(target: Any) -> bool:
-    """Return whether kernels for the target run here."""
+    """Return whether kernels for the target can run here."""
     return str(getattr(target, "kind", target)).split()[0] in ("cuda", "sim")
 
 
 def enabled_targets() -> list[tuple[str, Device]]:
-    """The targets that tests run for, with a device of each."""
+    """Return the targets of tests, each with a device."""
     return [("cuda", cuda(0))]
 
 
@@ -118,12 +118,12 @@ def is_ampere_or_newer() -> bool:
 
 
 def np_dtype_from_str(dtype: str) -> np.dtype:
-    """The NumPy dtype of a name; dtypes of eight bits and fewer are ml_dtypes' own."""
+    """Return the NumPy dtype of a name; dtypes of at most eight bits come from ml_dtypes."""
     return np.dtype(numpy_dtype(DataType(dtype)))
 
 
 def generate_random_array(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Random values: small integers for integers, of a normal distribution otherwise."""
+    """Return random values: small integers for integer dtypes, else normally distributed."""
     rng, kind = np.random.default_rng(), np_dtype_from_str(dtype)
     if kind.kind in "iub":
         return rng.integers(0, 2 if kind.kind == "b" else 10, shape).astype(kind)
@@ -131,12 +131,12 @@ def generate_random_array(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def run_with_gpu_lock(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the function; the simulator needs no lock."""
+    """Call the function without a lock, which the simulator does not need."""
     return function(*args, **kwargs)
 
 
 def strtobool(val: str) -> bool:
-    """The truth of a word such as "yes" or "0"."""
+    """Parse a truth value such as "yes" or "0"."""
     if val.lower() in ("y", "yes", "t", "true", "on", "1"):
         return True
     if val.lower() in ("n", "no", "f", "false", "off", "0"):

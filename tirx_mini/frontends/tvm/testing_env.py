@@ -1,4 +1,4 @@
-"""`tvm.testing.env`: what this machine has. Where it has no GPU, the simulated ones count."""
+"""`tvm.testing.env`: capabilities of this machine. Simulated GPUs count if it has no real one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tirx_mini.runtime import device_arch
 
 
 def has_cuda() -> bool:
-    """Return whether kernels for CUDA run here: on a GPU, or in the simulator."""
+    """Return whether CUDA kernels can run here, on a GPU or in the simulator."""
     return True
 
 
@@ -15,7 +15,7 @@ has_gpu = has_cuda
 
 
 def has_cuda_compute(major: int, minor: int = 0, exact: bool = False) -> bool:
-    """Return whether a GPU of this compute capability, or of a later one unless `exact`, is here or is simulated."""
+    """Return whether a real or simulated GPU has this compute capability, or a later one unless `exact`."""
     here = device_arch()
     known = {compute_capability(arch) for arch in ([here] if here else [gpu.arch for gpu in GPUS.values()])}
     wanted = 10 * major + minor
@@ -23,12 +23,12 @@ def has_cuda_compute(major: int, minor: int = 0, exact: bool = False) -> bool:
 
 
 def has_multi_gpu(count: int = 2) -> bool:
-    """Return whether there are several GPUs: the simulator has one."""
+    """Return whether there are several GPUs; the simulator has one."""
     return count <= 1
 
 
 def _no(*_: object, **__: object) -> bool:
-    """Return whether there is what tirx_mini does not use."""
+    """Return False for a feature that tirx_mini does not use."""
     return False
 
 
@@ -38,5 +38,5 @@ has_matrixcore = has_cudagraph = has_cpu_feature = has_x86_vnni = has_x86_avx512
 
 
 def has_nvcc_version(major: int, minor: int = 0, release: int = 0) -> bool:
-    """Return whether the CUDA compiler is at least this new. tirx_mini compiles with NVRTC 13."""
+    """Return whether the CUDA compiler is at least this version. tirx_mini compiles with NVRTC 13."""
     return (major, minor, release) <= (13, 0, 0)

@@ -1,4 +1,4 @@
-"""`tvm.topi`: operators on tensors, each a `te.compute`, or a few of them. Schedules are the user's."""
+"""`tvm.topi`: tensor operators, each composed of one or a few `te.compute`. Schedules are the user's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _refused(what: str, why: str, hint: str | None = None) -> TirxError:
 
 
 def elementwise(x: Tensor, function: Callable[[Expr], Any], name: str) -> Tensor:
-    """`function` of each element."""
+    """Apply `function` to each element."""
     return te.compute(x.shape, lambda *i: function(x[i]), name=name, tag="elemwise")
 
 
@@ -46,22 +46,22 @@ exp, log, sqrt, rsqrt, tanh, sigmoid, erf, floor, ceil, trunc, round, abs, cos, 
 
 
 def negative(x: Tensor) -> Tensor:
-    """The negative of each element."""
+    """Negate each element."""
     return elementwise(x, lambda value: -value, "T_negative")
 
 
 def identity(x: Tensor) -> Tensor:
-    """A copy."""
+    """Return a copy of the tensor."""
     return elementwise(x, lambda value: value, "T_identity")
 
 
 def cast(x: Tensor, dtype: str, span: Any = None) -> Tensor:
-    """Each element as a value of another type."""
+    """Convert each element to another type."""
     return elementwise(x, lambda value: converted(DataType(dtype), value), "T_cast")
 
 
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
-    """Each element, but at least `a_min` and at most `a_max`."""
+    """Clamp each element to the range from `a_min` to `a_max`."""
     return elementwise(x, lambda value: _lower(_higher(value, a_min), a_max), "T_clip")
 
 
@@ -88,7 +88,7 @@ def _broadcast_shape(what: str, *shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _element(x: Any, indices: Sequence[Any]) -> Any:
-    """The element of a tensor that is broadcast, or a number."""
+    """Return the element of a broadcast tensor, or a number itself."""
     if not isinstance(x, te.Tensor):
         return x
     kept = indices[len(indices) - x.ndim :]
@@ -96,7 +96,7 @@ def _element(x: Any, indices: Sequence[Any]) -> Any:
 
 
 def broadcasting(name: str, function: Callable[..., Any], *operands: Any) -> Any:
-    """`function` of the elements of operands that are broadcast against one another; of numbers, the value itself."""
+    """Apply `function` to broadcast operands, elementwise for tensors."""
     if not any(isinstance(each, te.Tensor) for each in operands):
         return function(*map(as_expr, operands))
     shape = _broadcast_shape(name.removeprefix("T_"), *map(_shape, operands))
@@ -104,52 +104,52 @@ def broadcasting(name: str, function: Callable[..., Any], *operands: Any) -> Any
 
 
 def add(lhs: Any, rhs: Any) -> Any:
-    """lhs + rhs."""
+    """Return lhs + rhs."""
     return broadcasting("T_add", lambda a, b: a + b, lhs, rhs)
 
 
 def subtract(lhs: Any, rhs: Any) -> Any:
-    """lhs - rhs."""
+    """Return lhs - rhs."""
     return broadcasting("T_subtract", lambda a, b: a - b, lhs, rhs)
 
 
 def multiply(lhs: Any, rhs: Any) -> Any:
-    """lhs * rhs."""
+    """Return lhs * rhs."""
     return broadcasting("T_multiply", lambda a, b: a * b, lhs, rhs)
 
 
 def divide(lhs: Any, rhs: Any) -> Any:
-    """lhs / rhs; of integers as in C."""
+    """Return lhs / rhs, truncated for integers as in C."""
     return broadcasting("T_divide", te.div, lhs, rhs)
 
 
 def floor_divide(lhs: Any, rhs: Any) -> Any:
-    """The whole number below or at lhs / rhs."""
+    """Return lhs / rhs, rounded down."""
     return broadcasting("T_floor_divide", te.floordiv, lhs, rhs)
 
 
 def mod(lhs: Any, rhs: Any) -> Any:
-    """The remainder of lhs / rhs, with the sign of rhs."""
+    """Return the remainder of lhs / rhs, with the sign of rhs."""
     return broadcasting("T_mod", te.floormod, lhs, rhs)
 
 
 def maximum(lhs: Any, rhs: Any) -> Any:
-    """The larger one."""
+    """Return the elementwise maximum."""
     return broadcasting("T_maximum", _higher, lhs, rhs)
 
 
 def minimum(lhs: Any, rhs: Any) -> Any:
-    """The smaller one."""
+    """Return the elementwise minimum."""
     return broadcasting("T_minimum", _lower, lhs, rhs)
 
 
 def power(lhs: Any, rhs: Any) -> Any:
-    """lhs to the power of rhs."""
+    """Return lhs to the power of rhs."""
     return broadcasting("T_power", te.power, lhs, rhs)
 
 
 def where(condition: Tensor, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y."""
+    """Return x where the condition holds, else y."""
     return broadcasting("T_where", lambda c, a, b: te.if_then_else(c != 0, a, b), condition, x, y)
 
 
@@ -170,7 +170,7 @@ less_equal = _comparison("less_equal", lambda a, b: a <= b)
 
 
 def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
-    """The tensor, repeated along dimensions of extent 1 and new outer ones."""
+    """Broadcast the tensor to `shape`."""
     target = _numbers(shape)
     if _broadcast_shape("broadcast_to", data.shape, target) != target:
         raise _refused("broadcast_to", f"{data.shape} does not broadcast to {target}")
@@ -190,7 +190,7 @@ def _numbers(shape: Any) -> tuple[int, ...]:
 
 
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
-    """The tensor with its dimensions in another order: reversed, or in the order of `axes`."""
+    """Permute the dimensions of the tensor by `axes`, or reverse them."""
     order = [axis % a.ndim for axis in axes] if axes is not None else list(reversed(range(a.ndim)))
     if sorted(order) != list(range(a.ndim)):
         raise _refused("transpose", f"{axes} is not a permutation of {a.ndim} dimensions")
@@ -200,7 +200,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def reshape(a: Tensor, newshape: Sequence[int]) -> Tensor:
-    """The elements in their order in memory, with another shape. One extent may be -1: what is left."""
+    """Reshape the tensor in row-major order. One extent may be -1, to be inferred."""
     shape = list(_numbers(newshape))
     if -1 in shape:
         shape[shape.index(-1)] = product(a.shape) // (-product(shape))
@@ -221,14 +221,14 @@ def reshape(a: Tensor, newshape: Sequence[int]) -> Tensor:
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
-    """The tensor with new dimensions of extent 1 from `axis` on."""
+    """Insert dimensions of extent 1 at `axis`."""
     at = axis % (a.ndim + 1)
     shape = [*a.shape[:at], *[1] * num_newaxis, *a.shape[at:]]
     return te.compute(shape, lambda *i: a[(*i[:at], *i[at + num_newaxis :])], name="T_expand_dims", tag="injective")
 
 
 def squeeze(a: Tensor, axis: Any = None) -> Tensor:
-    """The tensor without dimensions of extent 1: all of them, or the ones of `axis`."""
+    """Remove dimensions of extent 1: all of them, or those in `axis`."""
     gone = _axes(a, axis) if axis is not None else [dim for dim in range(a.ndim) if a.shape[dim] == 1]
     kept = [dim for dim in range(a.ndim) if dim not in gone]
 
@@ -240,7 +240,7 @@ def squeeze(a: Tensor, axis: Any = None) -> Tensor:
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along a dimension."""
+    """Concatenate tensors along a dimension."""
     tensors, dim = list(a_tuple), axis % a_tuple[0].ndim
     ends = [builtins.sum(t.shape[dim] for t in tensors[: n + 1]) for n in range(len(tensors))]
     shape = list(tensors[0].shape)
@@ -257,12 +257,12 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def full(shape: Sequence[int], dtype: str, fill_value: Any) -> Tensor:
-    """A tensor of one value."""
+    """Return a tensor filled with one value."""
     return te.compute(_numbers(shape), lambda *_: te.const(fill_value, dtype), name="T_full", tag="elemwise")
 
 
 def full_like(x: Tensor, fill_value: Any) -> Tensor:
-    """A tensor of one value, of the shape and type of another one."""
+    """Return a tensor filled with one value, with the shape and type of another tensor."""
     return full(x.shape, str(x.dtype), fill_value)
 
 
@@ -300,7 +300,7 @@ sum, max, min, prod = (_reduction(name, getattr(te, name)) for name in ("sum", "
 
 
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
-    """The product of two matrices; outer dimensions are broadcast."""
+    """Multiply matrices, broadcasting the outer dimensions."""
     rows, inner = a.shape[-2:] if not transp_a else a.shape[-2:][::-1]
     depth, columns = b.shape[-2:] if not transp_b else b.shape[-2:][::-1]
     if inner != depth:

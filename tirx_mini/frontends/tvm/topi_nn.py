@@ -1,4 +1,4 @@
-"""`tvm.topi.nn`: operators of neural networks, each a `te.compute`, or a few of them."""
+"""`tvm.topi.nn`: neural-network operators, each composed of one or a few `te.compute`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Tensor = te.Tensor
 
 
 def relu(x: Tensor) -> Tensor:
-    """Each element, but at least 0."""
+    """Return the maximum of each element and 0."""
     return topi.elementwise(x, lambda value: topi.maximum(value, te.const(0, str(x.dtype))), "T_relu")
 
 
 def leaky_relu(x: Tensor, alpha: float) -> Tensor:
-    """Each element, times `alpha` where it is negative."""
+    """Multiply negative elements by `alpha`."""
     zero, slope = te.const(0, str(x.dtype)), te.const(alpha, str(x.dtype))
     return topi.elementwise(x, lambda value: te.if_then_else(value > zero, value, value * slope), "T_leaky_relu")
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """exp(x) / the sum of exp(x) along `axis`, of x less its maximum."""
+    """Return exp(x) divided by its sum along `axis`, with x shifted by its maximum."""
     dim = axis % x.ndim
     top = topi.max(x, dim, keepdims=True)
     powers = topi.exp(topi.subtract(x, top))
@@ -33,19 +33,19 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """`softmax`."""
+    """Return `softmax`."""
     return softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of `softmax`."""
+    """Return the logarithm of `softmax`."""
     dim = axis % x.ndim
     shifted = topi.subtract(x, topi.max(x, dim, keepdims=True))
     return topi.subtract(shifted, topi.log(topi.sum(topi.exp(shifted), dim, keepdims=True)))
 
 
 def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None, **_: Any) -> Tensor:
-    """data times the transposed weight, plus the bias."""
+    """Return data times the transposed weight, plus the bias."""
     kind = out_dtype or str(data.dtype)
     (rows, depth), columns = data.shape, weight.shape[0]
     k = te.reduce_axis((0, depth), "k")
@@ -60,17 +60,17 @@ def batch_matmul(
     tensor_a: Tensor, tensor_b: Tensor, oshape: Any = None, out_dtype: str | None = None, transpose_a: bool = False,
     transpose_b: bool = True, **_: Any,
 ) -> Tensor:  # fmt: skip
-    """The products of batches of matrices, of which the second ones are transposed unless it says otherwise."""
+    """Multiply batches of matrices, transposing the second operand by default."""
     return topi.matmul(tensor_a, tensor_b, transpose_a, transpose_b)
 
 
 def flatten(data: Tensor) -> Tensor:
-    """All dimensions but the first one as one."""
+    """Flatten all dimensions except the first."""
     return topi.reshape(data, (data.shape[0], -1))
 
 
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
-    """data plus a bias for each index along `axis`."""
+    """Add a bias along `axis`."""
     after = data.ndim - axis % data.ndim - 1
     return topi.add(data, topi.expand_dims(bias, 1, after) if after else bias)
 
@@ -79,7 +79,7 @@ def pad(
     data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, pad_value: float = 0.0,
     name: str = "PadInput", attrs: Any = None,
 ) -> Tensor:  # fmt: skip
-    """The tensor with `pad_value` around it."""
+    """Pad the tensor with `pad_value`."""
     after = list(pad_after or pad_before)
     shape = [n + a + b for n, a, b in zip(data.shape, pad_before, after, strict=True)]
     kind = str(data.dtype)
@@ -100,7 +100,7 @@ def _pair(value: Any) -> tuple[int, int]:
 
 
 def _padding(padding: Any, window: Sequence[int]) -> tuple[int, int, int, int]:
-    """Top, left, bottom and right."""
+    """Return the top, left, bottom and right padding."""
     if padding == "SAME":
         padding = [(extent - 1) // 2 for extent in window]
     if padding == "VALID":
@@ -116,7 +116,7 @@ def conv2d(
     data: Tensor, kernel: Tensor, strides: Any = 1, padding: Any = 0, dilation: Any = 1, data_layout: str = "NCHW",
     kernel_layout: str = "", out_dtype: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """A convolution of images in the layout NCHW with weights OIHW. Raises `TirxError` for other layouts."""
+    """Convolve NCHW images with OIHW weights. Raises `TirxError` for other layouts."""
     if data_layout != "NCHW" or kernel_layout not in ("", "OIHW"):
         hint = "write it with te.compute, or transpose first"
         raise TirxError(f"topi.nn.conv2d of {data_layout} is not provided", caller_span(), hint)
@@ -126,7 +126,7 @@ def conv2d(
 def conv2d_nchw(
     Input: Tensor, Filter: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str | None = None
 ) -> Tensor:
-    """A convolution of images in the layout NCHW with weights OIHW."""
+    """Convolve NCHW images with OIHW weights."""
     kind = out_dtype or str(Input.dtype)
     (batch, channels, *_), (filters, depth, height, width) = Input.shape, Filter.shape
     if channels != depth:
@@ -144,7 +144,7 @@ def conv2d_nchw(
 def depthwise_conv2d_nchw(
     Input: Tensor, Filter: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str | None = None
 ) -> Tensor:
-    """A convolution of each channel with weights of its own, (channels, multiplier, rows, columns)."""
+    """Convolve each channel with its own weights (channels, multiplier, rows, columns)."""
     kind = out_dtype or str(Input.dtype)
     (batch, channels, *_), (_, many, height, width) = Input.shape, Filter.shape
     padded, rows, columns, at = _windows(Input, (height, width), stride, padding, dilation)
@@ -161,7 +161,7 @@ def pool2d(
     data: Tensor, kernel: Any, stride: Any, dilation: Any = (1, 1), padding: Any = (0, 0, 0, 0), pool_type: str = "max",
     ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The maximum or the average of windows of images in the layout NCHW.
+    """Pool windows of NCHW images by maximum or average.
 
     Raises `TirxError` for other layouts, and for options that change the windows at the borders.
     """
@@ -186,7 +186,7 @@ def pool2d(
 def _windows(
     data: Tensor, window: Sequence[int], stride: Any, padding: Any, dilation: Any, empty: float = 0.0
 ) -> tuple[Tensor, int, int, Any]:
-    """The padded images, the rows and columns of windows, and where element (ry, rx) of window (y, x) is."""
+    """Return the padded images, the number of window rows and columns, and the indexing function of window elements."""
     (sy, sx), (dy, dx) = _pair(stride), _pair(dilation)
     tall, wide = (window[0] - 1) * dy + 1, (window[1] - 1) * dx + 1
     top, left, bottom, right = _padding(padding, (tall, wide))

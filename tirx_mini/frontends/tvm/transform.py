@@ -1,4 +1,4 @@
-"""`tvm.transform`: the context in which programs compile. The passes are fixed, so it changes nothing."""
+"""`tvm.transform`: the compilation context, which has no effect because the passes are fixed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PassContext"]
 
 @dataclass
 class PassContext:
-    """``with tvm.transform.PassContext(opt_level=3, config={…}):``: accepted, and without effect.
+    """TVM's pass context, accepted without effect: ``with tvm.transform.PassContext(opt_level=3, config={…}):``.
 
     opt_level, required_pass, disabled_pass, config: what TVM's passes would be told.
 
@@ -42,7 +42,7 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The innermost context, or one with the defaults."""
+        """Return the innermost context, or a default one."""
         return _CURRENT.get() or PassContext()
 
 

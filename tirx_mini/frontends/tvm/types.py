@@ -1,4 +1,4 @@
-"""`tvm.ir.type`: types of values that are not buffers, as kernels write them in annotations."""
+"""`tvm.ir.type`: types of non-buffer values in kernel annotations."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tirx_mini.script import tirx
 
 
 def PrimType(dtype: Any) -> Any:
-    """The type of a number: the language's, ``Tx.float16``."""
+    """Return the type of a scalar, such as ``Tx.float16``."""
     return getattr(tirx, str(DataType(str(dtype))))
 
 
 def PointerType(element_type: Any, storage_scope: str = "global") -> Any:
-    """The type of a pointer to values of a type, in a memory."""
+    """Return the type of a pointer to values of a type in a memory."""
     pointer: Any = tirx.handle
     return pointer(str(element_type), storage_scope or "global")
 
 
 def TensorMapType() -> Any:
-    """The type of a tensor map."""
+    """Return the type of a tensor map."""
     return tirx.handle("tensormap")

@@ -1,4 +1,4 @@
-"""cuda_tile, the dialect of the published Tile IR: types, attributes and operations, with their text."""
+"""The dialect cuda_tile of the published Tile IR: types, attributes and operations, with their syntax."""
 
 from . import attributes, meanings, ops
 from .attributes import Bounded, Dense, DivBy, SameElements

@@ -1,4 +1,4 @@
-"""Attributes of cuda_tile, with their text: constants, keywords, predicates of `assume`, hints."""
+"""Attributes of cuda_tile with their syntax: constants, keywords, `assume` predicates and hints."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .meanings import DTYPES
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """Numbers of an element type: one for all elements of a tile (rank 0), or an array of its shape."""
+    """Constant numbers of an element type: a single one for a whole tile (rank 0), or an array of its shape."""
 
     element: str
     values: np.ndarray
 
     @staticmethod
     def of(element: str | Scalar, values: Any) -> Dense:
-        """Numbers, as the element type holds them; integers wrap around."""
+        """Convert numbers to the element type; integers wrap around."""
         name = str(element)
         dtype = DTYPES[name]
         if dtype.kind == "i" and dtype.itemsize <= 8 and name != "i4":
@@ -36,7 +36,7 @@ class Dense:
             return Dense(name, np.asarray(values).astype(dtype))
 
     def item(self) -> Any:
-        """The number, if there is one for all elements."""
+        """Return the number if it applies to all elements, else None."""
         return self.values.reshape(-1)[0].item() if self.values.size == 1 else None
 
     def __eq__(self, other: object) -> bool:
@@ -52,7 +52,7 @@ class Dense:
         return f"<{self.element}: {self.numbers()}>"
 
     def numbers(self) -> str:
-        """The numbers alone, nested as the array is."""
+        """Return the text of the numbers alone, nested as the array."""
 
         def nested(x: np.ndarray) -> str:
             return self._number(x[()]) if x.ndim == 0 else "[" + ", ".join(nested(row) for row in x) + "]"
@@ -95,7 +95,7 @@ def _read_dense(p: Parser) -> Dense:
 
 
 def _read_typed(p: Parser) -> Dense:
-    """``0.0 : f32``: the type follows, so the number is read twice."""
+    """Parse ``0.0 : f32``; the number is parsed again once its type is known."""
     start = p.at
     p.next()
     p.expect(":")
@@ -113,7 +113,7 @@ IDENTITIES = sequence(Codec(lambda value, _: f"{value.numbers()} : {value.elemen
 
 
 def bracketed(keyword: str, *words: str, default: Any = REQUIRED) -> Codec:
-    """``rounding<zero>``."""
+    """Return the codec of a bracketed keyword attribute such as ``rounding<zero>``."""
 
     def parse(p: Parser) -> str:
         p.expect(keyword)
@@ -147,7 +147,7 @@ ATOMIC_ORDER = one_of("relaxed", "acquire", "release", "acq_rel")
 
 @dataclass(frozen=True)
 class DivBy:
-    """A multiple of `divisor`; with `every` and `along`, the first of each group of consecutive numbers is."""
+    """An `assume` predicate: a multiple of `divisor`, or with `every` and `along` only the first of each group."""
 
     divisor: int
     every: int | None = None
@@ -161,7 +161,7 @@ class DivBy:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A signed number between two bounds, both included; None is not a bound."""
+    """An `assume` predicate: a signed number in a closed interval; None leaves a side unbounded."""
 
     lower: int | None = None
     upper: int | None = None
@@ -172,7 +172,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class SameElements:
-    """Equal numbers in groups: of this many elements along each dimension."""
+    """An `assume` predicate: elements are equal within groups of the given extent per dimension."""
 
     groups: tuple[int, ...]
 

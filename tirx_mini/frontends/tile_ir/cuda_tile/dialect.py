@@ -1,4 +1,4 @@
-"""The dialect cuda_tile, and the rules that its operations share."""
+"""The dialect cuda_tile and its shared verifier rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUDA_TILE = Dialect("cuda_tile", types={
 
 
 def rules(*all_of: Verify) -> Verify:
-    """A verifier that asks several."""
+    """Combine several verifiers into one."""
 
     def verify(op: Op) -> Iterator[str]:
         for rule in all_of:
@@ -31,7 +31,7 @@ def rules(*all_of: Verify) -> Verify:
 
 
 def values_of(op: Op, name: str) -> tuple[Value, ...]:
-    """The values of an operand or a result, which may be a group or left out."""
+    """Return the values of an operand or result, which may be variadic or optional."""
     return tuple(flat((getattr(op, name),)))
 
 
@@ -78,7 +78,7 @@ def scalar_integers(names: str) -> Verify:
 
 
 def same_type(names: str) -> Verify:
-    """All values have one type."""
+    """Verify that all values have the same type."""
 
     def verify(op: Op) -> Iterator[str]:
         first, *others = (v for name in names.split() for v in values_of(op, name))
@@ -91,7 +91,7 @@ def same_type(names: str) -> Verify:
 
 
 def same_shape(names: str) -> Verify:
-    """All tiles have one shape."""
+    """Verify that all tiles have the same shape."""
 
     def verify(op: Op) -> Iterator[str]:
         shapes = {v.type.shape for name in names.split() for v in values_of(op, name) if isinstance(v.type, Tile)}
@@ -102,7 +102,7 @@ def same_shape(names: str) -> Verify:
 
 
 def same_elements(names: str) -> Verify:
-    """All tiles have one element type."""
+    """Verify that all tiles have the same element type."""
 
     def verify(op: Op) -> Iterator[str]:
         elements = {
@@ -115,7 +115,7 @@ def same_elements(names: str) -> Verify:
 
 
 def only(attribute: str, value: Any, elements: tuple[str, ...]) -> Verify:
-    """An attribute has `value` only where the result's elements are some of `elements`."""
+    """Verify that an attribute has `value` only for the given result element types."""
 
     def verify(op: Op) -> Iterator[str]:
         type_ = op.results[0].type
@@ -129,5 +129,5 @@ def only(attribute: str, value: Any, elements: tuple[str, ...]) -> Verify:
 
 
 def token(op: Op) -> Type:
-    """Results: a token."""
+    """Infer a token result."""
     return TOKEN

@@ -1,4 +1,4 @@
-"""cuda_tile programs executed in NumPy, one block after another: what every later level is tested against."""
+"""NumPy interpreter of cuda_tile programs, the reference for testing all later levels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .types import GatherScatterView, PartitionView, Ptr, Tile
 
 
 def elementwise(name: str) -> Meaning:
-    """The meaning of an operation of `meanings.ELEMENTWISE`."""
+    """Return the semantics of an operation in `meanings.ELEMENTWISE`."""
     compute = ELEMENTWISE[name]
     return lambda m, op: np.asarray(compute(op, _element(op.result), *m[op.operands]))
 
@@ -43,7 +43,7 @@ def _element(value: Value) -> str:
 
 
 def blocks_of(view: PartitionView | GatherScatterView) -> Blocks:
-    """The tiles that a view cuts out of its array."""
+    """Return the tile decomposition that a view defines."""
     if isinstance(view, GatherScatterView):
         rank = len(view.tile)
         return Blocks(view.tile, tuple(range(rank)), (1,) * rank, view.sparse_dim, view.padding)
@@ -242,7 +242,7 @@ MEANINGS: Mapping[OpKind, Meaning] = MappingProxyType(
 def interpret(
     module: Module, name: str, args: Sequence[Any], grid: Sequence[int], write: Callable[[str], object] | None = None
 ) -> None:
-    """Run the entry `name` over a grid of up to three extents. Stores change the arrays of `args`.
+    """Interpret the entry `name` over a grid of up to three dimensions; stores modify the arrays of `args`.
 
     args: an array for each pointer, a number for each scalar. write: gets the text of each `print`; the default prints.
     Raises `ValueError` for arguments that do not fit, `OutOfBounds` for a wild pointer, and `AssertionFailed`.

@@ -1,4 +1,4 @@
-"""The types of cuda_tile, with their text (Tile IR: Type System)."""
+"""The types of cuda_tile with their syntax (Tile IR: Type System)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F16, BF16, F32, TF32, F64 = (Scalar(n) for n in ("f16", "bf16", "f32", "tf32", "
 
 @dataclass(frozen=True)
 class Ptr(Type):
-    """A pointer to global memory. It is an element type: values are tiles of pointers."""
+    """A pointer to global memory, used as the element type of pointer tiles."""
 
     pointee: Scalar
 
@@ -39,7 +39,7 @@ def _power_of_two(n: int) -> bool:
 
 @dataclass(frozen=True)
 class Tile(Type):
-    """An array of elements; of rank 0, a scalar. Raises `ValueError` for extents that are not powers of two."""
+    """A tile of elements; rank 0 is a scalar. Raises `ValueError` for extents that are not powers of two."""
 
     shape: tuple[int, ...]
     element: Element
@@ -64,16 +64,16 @@ class Tile(Type):
         return size
 
     def of(self, element: Element | str) -> Tile:
-        """The same shape with other elements."""
+        """Return the tile type of the same shape with another element type."""
         return Tile(self.shape, Scalar(element) if isinstance(element, str) else element)
 
     def shaped(self, shape: Sequence[int]) -> Tile:
-        """The same elements in another shape."""
+        """Return the tile type of the same element type with another shape."""
         return Tile(tuple(shape), self.element)
 
 
 def tile(element: Element | str, *shape: int) -> Tile:
-    """``tile("f16", 64, 32)`` is ``tile<64x32xf16>``."""
+    """Return a tile type: ``tile("f16", 64, 32)`` is ``tile<64x32xf16>``."""
     return Tile(shape, Scalar(element) if isinstance(element, str) else element)
 
 
@@ -83,7 +83,7 @@ def _dims(dims: Sequence[int | None]) -> str:
 
 @dataclass(frozen=True)
 class TensorView(Type):
-    """An array in global memory. None stands for an extent or a stride (in elements) that is known at run time."""
+    """An array in global memory. None denotes an extent or stride (in elements) known only at run time."""
 
     element: Scalar
     shape: tuple[int | None, ...]
@@ -100,7 +100,7 @@ def _padding(value: str | None) -> str:
 
 @dataclass(frozen=True)
 class PartitionView(Type):
-    """An array cut into tiles side by side; its index counts tiles.
+    """An array partitioned into adjacent tiles, indexed by tile number.
 
     dim_map: the dimension of the array that each dimension of the tile runs along.
     padding: what elements out of bounds are read as; None: they are undefined.
@@ -124,18 +124,18 @@ class PartitionView(Type):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """How many elements an index steps over, for each dimension of the tile."""
+        """The index step in elements, for each dimension of the tile."""
         return self.tile
 
     @property
     def loaded(self) -> Tile:
-        """The type of a tile that is loaded or stored."""
+        """The type of a loaded or stored tile."""
         return Tile(self.tile, self.view.element)
 
 
 @dataclass(frozen=True)
 class StridedView(PartitionView):
-    """Tiles whose distances are given: they may overlap or leave gaps."""
+    """A view of tiles with explicit strides, which may overlap or leave gaps."""
 
     traversal_strides: tuple[int, ...] = ()
 
@@ -149,7 +149,7 @@ class StridedView(PartitionView):
 
 @dataclass(frozen=True)
 class GatherScatterView(Type):
-    """Slices of an array, at places along `sparse_dim` that a tile of indices names; other indices count elements."""
+    """Slices of an array selected by a tile of indices along `sparse_dim`; other indices count elements."""
 
     tile: tuple[int, ...]
     view: TensorView
@@ -171,7 +171,7 @@ TileView = PartitionView | GatherScatterView
 
 @dataclass(frozen=True)
 class Token(Type):
-    """A token orders memory operations: an operation that takes a token happens after the operation that gave it."""
+    """A token, which orders memory operations: the consumer of a token happens after its producer."""
 
     def __str__(self) -> str:
         return "token"
@@ -207,7 +207,7 @@ def parse_tensor_view(p: Parser) -> TensorView:
 
 
 def parse_view(p: Parser) -> PartitionView | GatherScatterView:
-    """``<tile=(…), … >`` of all three kinds of views: which one follows from the fields that are there."""
+    """Parse the parameters ``<tile=(…), … >`` of a view; the fields determine which of the three kinds it is."""
     p.expect("<")
     fields: dict[str, object] = {}
     view: TensorView | None = None

@@ -1,4 +1,4 @@
-"""nv_tileas becomes a kernel of tirx_mini.ir."""
+"""Code generation from nv_tileas to kernels of tirx_mini.ir."""
 
 from .emitter import Emitter
 from .program import RULES, Rules, emit_kernel

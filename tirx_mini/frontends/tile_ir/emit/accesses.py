@@ -1,4 +1,4 @@
-"""Operations on memory: views of arrays, loads, stores, atomic operations; and where in the grid the CTA is."""
+"""Code generation for memory operations (views, loads, stores, atomics) and grid queries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _token(emitter: Emitter, op: Op) -> None:
 
 
 def _native(tile: Tile, dtype: DataType) -> Tile:
-    """A tile as it was loaded, with the dtype that the program computes with: unsigned arrays become signed."""
+    """Convert a loaded tile to the dtype of the computation; unsigned elements become signed."""
     if tile.dtype == dtype:
         return tile
     at = tile.at
@@ -83,7 +83,7 @@ def _tiled_load(emitter: Emitter, op: Op) -> None:
 
 
 def _scalar_load(emitter: Emitter, op: Op, blocks: Blocks, index: list[Expr]) -> None:
-    """An element of an array: the same for all threads."""
+    """Emit the load of an array element that is the same for all threads."""
     value = emitter.load(blocks.view.buffer, _place(blocks, index))
     emitter.set(op.tensor, emitter.bind(op.tensor.hint or "v", _same_bits(value, element_dtype(op.tensor))))
     emitter.values[op.result_token] = None
@@ -102,7 +102,7 @@ def _tiled_store(emitter: Emitter, op: Op) -> None:
 
 
 def _place(blocks: Blocks, index: list[Expr]) -> Expr:
-    """The element of an array whose tiles are single elements."""
+    """Return the element index in an array whose tiles are single elements."""
     place = as_expr(blocks.view.base)
     for axis, number in enumerate(index):
         place = place + number * blocks.view.strides[blocks.order[axis]]
@@ -207,7 +207,7 @@ def _tiled_atomic_rmw(emitter: Emitter, op: Op) -> None:
 
 
 def _rmw(emitter: Emitter, op: Op, pointers: Pointers) -> Callable[..., Expr]:
-    """The instruction for one element."""
+    """Return the atomic instruction for one element."""
     name, letter = ATOMICS[str(op.mode)]
     dtype = pointers.buffer.dtype
     kind = _ptx_type("f" if dtype.is_float and letter != "b" else letter, dtype)
@@ -242,7 +242,7 @@ def _atomic(
     call: Callable[..., Expr],
     mask: Tile | Expr | None,
 ) -> None:
-    """One operation for each element, by the first thread that holds it; the others learn the result."""
+    """Emit one atomic per element from the first thread that holds it, then broadcast the results to its replicas."""
     given = [emitter.value(value) for value in operands]
     dtype = pointers.buffer.dtype
     order = SEMANTICS[str(op.order)]

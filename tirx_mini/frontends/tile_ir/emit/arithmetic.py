@@ -1,4 +1,4 @@
-"""Elementwise operations: the expression that each computes, one line an operation.
+"""Code generation for elementwise operations, one expression per operation.
 
 Integers of tile programs have no sign; the operations have. They are kept in signed types, and an unsigned operation
 reads them as unsigned.
@@ -40,7 +40,7 @@ Compute = Callable[..., Expr]
 
 
 def dtype_of(type: Type) -> DataType:
-    """The dtype of a scalar type. Raises `TirxError` for one that no code computes with."""
+    """Return the dtype of a scalar type. Raises `TirxError` if no code can compute with it."""
     assert isinstance(type, Scalar), f"{type} is not the type of a number"
     if type.name not in DTYPES:
         raise TirxError(f"the compiler has no code for numbers of type {type}: only the interpreter computes with them")
@@ -48,7 +48,7 @@ def dtype_of(type: Type) -> DataType:
 
 
 def factor_dtype(type: Type, signed: bool) -> DataType:
-    """The dtype of an operand of a product."""
+    """Return the dtype of a matrix product's operand."""
     dtype = dtype_of(type)
     return UINT8 if dtype == "int8" and not signed else dtype
 
@@ -57,7 +57,7 @@ def factor_dtype(type: Type, signed: bool) -> DataType:
 
 
 def _unsigned(op: str) -> Compute:
-    """`op` on the bits as unsigned numbers."""
+    """Return `op` applied to the operands' bits as unsigned integers."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         if a.dtype.is_bool:
@@ -74,7 +74,7 @@ def _binary(op: str) -> Compute:
 
 
 def _bits(op: str) -> Compute:
-    """A bitwise operation; on booleans, the logical one."""
+    """Return a bitwise operation, or the logical one for booleans."""
     logical = {"&": lambda a, b: binary("and", a, b), "|": lambda a, b: binary("or", a, b), "^": _differ}[op]
     return lambda a, b: logical(a, b) if a.dtype.is_bool else binary(op, a, b)
 
@@ -86,7 +86,7 @@ def _differ(a: Expr, b: Expr) -> Expr:
 
 
 def truncated_quotient(a: Expr, b: Expr) -> Expr:
-    """a / b rounded towards zero."""
+    """Return a / b, rounded towards zero."""
     if isinstance(b, Const) and b.value > 0:
         return select(a < 0, -((-a) // b), a // b)
     quotient = absolute(a) // absolute(b)
@@ -94,12 +94,12 @@ def truncated_quotient(a: Expr, b: Expr) -> Expr:
 
 
 def ceiled_quotient(a: Expr, b: Expr) -> Expr:
-    """a / b rounded up."""
+    """Return a / b, rounded up."""
     return -((-a) // b)
 
 
 def ceiled_unsigned_quotient(a: Expr, b: Expr) -> Expr:
-    """a / b of unsigned numbers, rounded up; a + b may exceed their range."""
+    """Return a / b for unsigned integers, rounded up without overflow in a + b."""
     zero = const(0, a.dtype)
     return select(binary("==", a, zero), zero, _unsigned("//")(a - 1, b) + 1)
 
@@ -109,7 +109,7 @@ def absolute(a: Expr) -> Expr:
 
 
 def _high_product(a: Expr, b: Expr) -> Expr:
-    """The upper half of the product of two unsigned numbers of 32 bits."""
+    """Return the upper half of the product of two unsigned 32-bit integers."""
     wide = [cast("uint64", reinterpret("uint32", x)) for x in (a, b)]
     return reinterpret("int32", cast("uint32", (wide[0] * wide[1]) >> const(32, "uint64")))
 
@@ -118,18 +118,18 @@ def _high_product(a: Expr, b: Expr) -> Expr:
 
 
 def instruction(name: str, *args: Expr, **modifiers: Any) -> Expr:
-    """An instruction of single threads on float32."""
+    """Return a call of a per-thread float32 instruction."""
     operands, attrs = TABLE[name].bind(args, modifiers)
     return Call(FLOAT32, name, operands, attrs)
 
 
 def reciprocal(x: Expr) -> Expr:
-    """1 / x, within one unit of the last place."""
+    """Return 1 / x, accurate to one unit in the last place."""
     return instruction("rcp.approx", x, ftz=False)
 
 
 def _special(name: str, scale: float = 1.0, factor: float = 1.0, **modifiers: Any) -> Compute:
-    """factor * instruction(scale * x) in float32, rounded to the type of x."""
+    """Return the function factor * instruction(scale * x), computed in float32 and rounded to the type of x."""
 
     def compute(x: Expr) -> Expr:
         wide = cast(FLOAT32, x)
@@ -146,7 +146,7 @@ def _is_nan(x: Expr) -> Expr:
 
 
 def _extremum(op: str, nan: bool) -> Compute:
-    """The maximum or minimum of two; a NaN wins (`nan`), or loses against a number (IEEE 754-2019, 9.6)."""
+    """Return the maximum or minimum, in which NaN propagates (`nan`) or is ignored (IEEE 754-2019, 9.6)."""
 
     def compute(a: Expr, b: Expr) -> Expr:
         if a.dtype == FLOAT32:
@@ -162,7 +162,7 @@ def _fma(a: Expr, b: Expr, c: Expr) -> Expr:
 
 
 def _library(name: str) -> Compute:
-    """A function of CUDA's mathematical library, in float32."""
+    """Return a float32 function of CUDA's math library."""
 
     def compute(*values: Expr) -> Expr:
         return cast(values[0].dtype, instruction(name, *(cast(FLOAT32, value) for value in values)))
@@ -171,7 +171,7 @@ def _library(name: str) -> Compute:
 
 
 def _precise(single: Compute, name: str) -> Compute:
-    """A function of floats: `single`, but in float64 the function of CUDA's mathematical library."""
+    """Return a float function: `single`, or CUDA's math library for float64."""
 
     def compute(*values: Expr) -> Expr:
         if values[0].dtype != FLOAT64:
@@ -235,7 +235,7 @@ _ORDERED = {"eq": "==", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def compare_floats(predicate: str, a: Expr, b: Expr) -> Expr:
-    """An ordered comparison ("olt") is false where an operand is NaN, an unordered one ("ult") is true."""
+    """Compare floats; with a NaN operand, ordered predicates ("olt") are false and unordered ones ("ult") true."""
     number = binary("and", unary("not", _is_nan(a)), unary("not", _is_nan(b)))
     if predicate in ("ord", "uno"):
         return number if predicate == "ord" else unary("not", number)
@@ -248,7 +248,7 @@ def compare_floats(predicate: str, a: Expr, b: Expr) -> Expr:
 
 
 def converted(value: Expr, target: DataType, *, signed: bool = True) -> Expr:
-    """`value` as `target`. signed: whether an integer that is widened or becomes a float is signed, or is to become."""
+    """Convert `value` to `target`. signed: whether the integer source or target is signed."""
     if value.dtype == SCALE and target != SCALE:
         return converted(_power_of_two(value), target)
     if target == SCALE and value.dtype != SCALE:
@@ -268,7 +268,7 @@ def is_true(value: Expr) -> Expr:
 
 
 def _power_of_two(scale: Expr) -> Expr:
-    """A scale as float32. Its bits are the exponent, except for 2^-127, which is subnormal, and NaN."""
+    """Convert a scale to float32; its bits are the exponent, except for the subnormal 2^-127 and NaN."""
     exponent = cast(UINT32, reinterpret(DataType("uint8"), scale))
     smallest, nan = const(0x00400000, UINT32), const(0x7FC00000, UINT32)
     bits = select(binary("==", exponent, 0), smallest, select(binary("==", exponent, 255), nan, exponent << 23))
@@ -276,8 +276,8 @@ def _power_of_two(scale: Expr) -> Expr:
 
 
 def _scale_of(value: Expr) -> Expr:
-    """The nearest power of two of a float32 as a scale, the greater of two; NaN for a number that is not positive, or
-    too large.
+    """Round a float32 to the nearest power of two as a scale, ties upwards; non-positive or too large numbers become
+    NaN.
 
     It is the exponent, one more from a significand of 1.5 on. Below 2^-126, a subnormal above 2^-127 is 2^-126.
     """

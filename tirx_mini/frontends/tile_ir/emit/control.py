@@ -1,4 +1,4 @@
-"""Control flow: values that go round a loop, or come out of a branch, are kept in registers and variables."""
+"""Code generation for control flow: loop-carried values and branch results live in registers and variables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .values import Pointers, Tile, in_buffer
 
 @dataclass(frozen=True)
 class Slot:
-    """The storage of a value that changes.
+    """The storage of a value that changes across iterations or branches.
 
     buffer: registers, or a variable; None for what stays the same: a token, the position in a pipeline.
     memory: for pointers, what they point into; `buffer` then holds their offsets.
@@ -44,7 +44,7 @@ class Slot:
     constant: Any = None
 
     def current(self, emitter: Emitter, value: Value) -> Any:
-        """The present contents, for `value`."""
+        """Return the slot's present contents as the value of `value`."""
         if self.buffer is None:
             return self.constant
         if isinstance(value.type, Tensor):
@@ -55,7 +55,7 @@ class Slot:
 
 
 def _slot(emitter: Emitter, value: Value, example: Any) -> Slot:
-    """A place for values like `example`."""
+    """Allocate a slot for values like `example`."""
     if not isinstance(example, (Tile, Expr, Pointers)):
         return Slot(value, None, constant=example)
     memory = None
@@ -66,7 +66,7 @@ def _slot(emitter: Emitter, value: Value, example: Any) -> Slot:
 
 
 def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[Any]) -> None:
-    """Store new values in all slots at a time: none of them is overwritten before all are computed."""
+    """Store new values to all slots at once, computing all of them before any is overwritten."""
     buffers = {slot.buffer for slot in slots if slot.buffer is not None}
     ready = []
     for slot, value in zip(slots, given, strict=True):
@@ -87,7 +87,7 @@ def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[Any]) -> None:
 
 
 def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> Any:
-    """`value`, computed now if it reads registers that are about to change."""
+    """Return `value`, evaluated early if it reads registers that are about to change."""
     if not isinstance(value, Tile):
         return emitter.bind("next", value) if len(buffers) > 1 else value
     changing = value.reads & buffers
@@ -104,7 +104,7 @@ def _values(emitter: Emitter, values: Sequence[Value]) -> list[Any]:
 
 
 def _start(emitter: Emitter, slots: Sequence[Slot], values: Sequence[Value]) -> None:
-    """The values in a body, or after it, are what the slots hold."""
+    """Bind values to the current contents of the slots."""
     for slot, value in zip(slots, values, strict=True):
         emitter.set_held(value, slot.current(emitter, value))
 
@@ -134,7 +134,7 @@ def _for(emitter: Emitter, op: Op) -> None:
 
 
 def _repeated(emitter: Emitter, *bodies: Region) -> set[tuple[Buffer, bool]]:
-    """At the beginning of a loop: what follows may follow the end of its body. Returns what was pending before."""
+    """Prepare synchronisation for a loop, whose body may follow its own end. Returns the accesses pending before it."""
     emitter.scratch_may_be_busy()
     before = set(emitter.pending)
     for body in bodies:
@@ -145,7 +145,7 @@ def _repeated(emitter: Emitter, *bodies: Region) -> set[tuple[Buffer, bool]]:
 def _counted(
     emitter: Emitter, index: Value, lower: Expr, upper: Expr, step: Expr
 ) -> tuple[Var, Expr, Expr, int | None]:
-    """(variable, first, end, step) of the loop; the step is None where the variable counts iterations instead."""
+    """Return (variable, first, end, step) of a loop; the step is None if the variable counts iterations."""
     known = int_value(step)
     if known is not None and known > 0:
         var = Var(lower.dtype, index.hint or "i")
@@ -182,7 +182,7 @@ def _if(emitter: Emitter, op: Op) -> None:
 
 
 def _late_slot(emitter: Emitter, value: Value, example: Any) -> Slot:
-    """A slot whose buffer is declared later, before the branches."""
+    """Create a slot whose buffer is declared later, before the branches."""
     with emitter.block():
         return _slot(emitter, value, example)
 

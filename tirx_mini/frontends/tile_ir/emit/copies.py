@@ -1,4 +1,4 @@
-"""Code of asynchronous copies from global to shared memory: TMA, and cp.async of single threads."""
+"""Code generation for asynchronous copies from global to shared memory: TMA and per-thread cp.async."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SPAN, ATOM_ROWS = 128, 8
 
 
 def _make_desc(emitter: Emitter, op: Op) -> None:
-    """Copies that use it make the tensor map."""
+    """Forward the array; the copies that use the descriptor create the tensor map."""
     emitter.set(op.result, emitter.value(op.memref))
 
 
@@ -48,7 +48,8 @@ def _tma_load(emitter: Emitter, op: Op) -> None:
 
 
 def _halved(tile: SharedTile, itemsize: int) -> int:
-    """The dimension along which each CTA of a cluster loads a part: of whole swizzle spans, or of eight rows each."""
+    """Return the dimension along which a cluster's CTAs split a load, in whole swizzle spans or groups of eight rows.
+    """
     fit = [
         axis
         for axis, extent in enumerate(tile.shape)
@@ -58,7 +59,7 @@ def _halved(tile: SharedTile, itemsize: int) -> int:
 
 
 def _async_load(emitter: Emitter, op: Op) -> None:
-    """A cp.async for each vector of the tile that the executing thread holds the addresses of."""
+    """Emit one cp.async for each vector of the tile whose addresses the thread holds."""
     pointers: Pointers = emitter.value(op.source)
     mask: Tile | None = None if op.mask is None else emitter.value(op.mask)
     tile: SharedTile = emitter.value(op.buffer)
@@ -87,7 +88,7 @@ def _async_load(emitter: Emitter, op: Op) -> None:
 
 
 def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
-    """A TMA copy, by the thread that executes it."""
+    """Return a TMA copy issued by the executing thread."""
     return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
 
 

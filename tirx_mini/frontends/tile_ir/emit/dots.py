@@ -1,4 +1,4 @@
-"""Code of matrix products on the tensor core: wgmma on Hopper, tcgen05 on Blackwell."""
+"""Code generation for tensor-core products: wgmma on Hopper, tcgen05 on Blackwell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_THREADS, FEWER_COLUMNS = 384, 64
 
 
 def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, adds: Expr | bool) -> None:
-    """Begin acc += lhs · rhs, or acc = lhs · rhs where `adds` does not hold, as a group of MMAs.
+    """Issue acc += lhs · rhs, or acc = lhs · rhs if `adds` is false, as one group of MMAs.
 
     `acc` is held in registers, in the layout of accumulators.
 
@@ -63,14 +63,14 @@ def wgmma(emitter: Emitter, lhs: SharedTile | Tile, rhs: SharedTile, acc: Tile, 
 
 
 def groups_of(layout: LinearLayout) -> tuple[int, int]:
-    """Warpgroups along M and along N."""
+    """Return the number of warpgroups along M and along N."""
     columns = layout.shape[-1]
     along_m = sum(basis >= columns for basis in layout.warp[2:])
     return 1 << along_m, 1 << len(layout.warp[2:]) - along_m
 
 
 def as_tile(registers: Buffer, rows: int, cols: int) -> Buffer:
-    """Registers as a tile of the warpgroup."""
+    """Return registers viewed as a warpgroup's tile."""
     name, layout = f"{registers.name}_tile", wgmma_accumulator_layout(cols, rows)
     return Buffer(name, (rows, cols), registers.dtype, "local", layout, registers)
 
@@ -83,7 +83,7 @@ def _box(tile: Buffer, rows: tuple[int, int]) -> Region:
 
 
 def _matrix(tile: SharedTile, rows: tuple[Expr | int, int], cols: tuple[Expr | int, int]) -> Region:
-    """A part of the last two dimensions, in the order of memory."""
+    """Return a submatrix of the last two dimensions, in memory order."""
     return tile.region(*((0, 1) for _ in tile.shape[:-2]), rows, cols)
 
 
@@ -93,7 +93,7 @@ def _operand(emitter: Emitter, value: object) -> SharedTile | Tile:
 
 
 def _unsigned(emitter: Emitter, lhs: _T, rhs: SharedTile) -> tuple[_T | SharedTile, SharedTile]:
-    """The operands of a product whose integers of 8 bits, in shared memory, have no signs."""
+    """Reinterpret the 8-bit integer operands of a product in shared memory as unsigned."""
     if not isinstance(lhs, SharedTile) or lhs.buffer.dtype != "int8":
         return lhs, rhs
     a, b = (replace(each, buffer=seen_as(emitter, each.buffer, UINT8)) for each in (lhs, rhs))
@@ -109,7 +109,7 @@ def tcgen05(
     part: int,
     ctas: int,
 ) -> None:
-    """Begin sums (+)= lhs · rhs: one thread issues the MMAs of each block of 128 rows, or of the block `part`.
+    """Issue sums (+)= lhs · rhs from one thread, for each block of 128 rows or only for the block `part`.
 
     ctas: 2 for MMAs on behalf of a pair of CTAs, each of which has a half of the columns of `rhs`.
     """
@@ -130,7 +130,7 @@ def tcgen05(
 
 
 def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str) -> Tile:
-    """Sums in registers: each warp loads its 32 lanes (PTX ISA: "tcgen05.ld", access restrictions)."""
+    """Load sums from tensor memory to registers, 32 lanes per warp (PTX ISA: "tcgen05.ld", access restrictions)."""
     registers = emitter.local(name, layout.registers, str(sums.memory.dtype))
     for own, part in _rows(emitter, sums, layout, registers):
         emitter.add(OPS["copy"].build(own, part, scope="warpgroup", span=emitter.span))
@@ -140,7 +140,7 @@ def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, n
 def _rows(
     emitter: Emitter, memory: TmemTile, layout: LinearLayout, registers: Buffer
 ) -> Iterator[tuple[Region, Region]]:
-    """The blocks of a tile in registers that the executing warpgroup holds, each beside its place in tensor memory."""
+    """Yield the register blocks of the executing warpgroup, each with its region of tensor memory."""
     rows, cols = memory.shape[-2:]
     along_m, along_n = groups_of(layout)
     group = emitter.group
@@ -160,7 +160,7 @@ def _rows(
 
 
 def _write(emitter: Emitter, op: Op) -> None:
-    """A tile from registers to tensor memory."""
+    """Store a tile from registers to tensor memory."""
     tile, memory = emitter.held(emitter.tile(op.source), op.source.hint or "x"), emitter.value(op.buffer)
     assert tile.buffer is not None
     for own, part in _rows(emitter, memory, tile.layout, tile.buffer):
@@ -182,7 +182,7 @@ def _copy(emitter: Emitter, op: Op) -> None:
 
 
 def tmem_slice(emitter: Emitter, op: Op) -> None:
-    """Some columns of a tile in tensor memory, with all of its rows."""
+    """Take a slice of the columns of a tensor-memory tile, with all rows."""
     tile: TmemTile = emitter.value(op.source)
     *rows, column = op.indices
     assert op.result.type.shape[:-1] == tile.shape[:-1] and all(emitter.scalar(row) is not None for row in rows)
@@ -210,26 +210,26 @@ def _async_dot(emitter: Emitter, op: Op) -> None:
 
 
 def _is_zero(tile: Tile) -> bool:
-    """Return whether all elements of a tile are the constant 0."""
+    """Return whether a tile is the constant 0."""
     value = None if tile.buffer is not None else tile.at(Var(INT32, "r"))
     return isinstance(value, Const) and value.value == 0
 
 
 def _fresh(emitter: Emitter, op: Op) -> Tile:
-    """Registers for sums that a product overwrites."""
+    """Return uninitialised registers for sums that a product overwrites."""
     layout = op.acc.type.linear
     dtype = str(dtype_of(op.acc.type.element))
     return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, dtype), layout)
 
 
 def dot(emitter: Emitter, op: Op) -> None:
-    """A product that is complete when the next operation begins."""
+    """Emit a product and wait for its completion."""
     _async_dot(emitter, op)
     emitter.issue("wgmma.wait_group", n=0)
 
 
 def to_shared(emitter: Emitter, op: Op) -> None:
-    """A tile from registers to shared memory, where the tensor core reads it through the async proxy."""
+    """Store a tile from registers to shared memory, to be read by the tensor core through the async proxy."""
     source, layout = emitter.held(emitter.tile(op.source), op.result.hint or "x"), op.result.type.layout
     memory = shared_tile(emitter, op.result.hint or "tile", source.shape, str(source.dtype), layout)
     axes = memory.axes
@@ -254,7 +254,7 @@ def to_shared(emitter: Emitter, op: Op) -> None:
 
 
 def _view(emitter: Emitter, op: Op) -> None:
-    """The same shared memory for another shape."""
+    """View the same shared memory in another shape."""
     tile: SharedTile = emitter.value(op.source)
     made = tile.reshaped(op.result.type.shape)
     assert made is not None, f"{op.source.type} as {op.result.type}"
@@ -273,7 +273,7 @@ def _async_wait(emitter: Emitter, op: Op) -> None:
 
 
 def _computed(emitter: Emitter, op: Op) -> None:
-    """Registers that an empty `asm` names, which compilers keep in order with waits."""
+    """Emit an empty `asm` on registers, which keeps compilers from reordering them across waits."""
     tile = emitter.held(emitter.tile(op.source), op.source.hint or "x")
     assert tile.buffer is not None
     if tile.registers > 1:

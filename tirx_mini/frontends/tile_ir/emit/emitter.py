@@ -1,4 +1,4 @@
-"""The code of one kernel under construction: statements, the values of the program, shared memory, barriers."""
+"""The builder of one kernel's code: statements, program values, shared memory and barriers."""
 
 from __future__ import annotations
 
@@ -119,17 +119,17 @@ class Emitter:
 
     @contextmanager
     def block(self) -> Iterator[list[Stmt]]:
-        """Statements added inside go to the list."""
+        """Collect the statements added inside the context into a list."""
         self._blocks.append([])
         yield self._blocks[-1]
         self._blocks.pop()
 
     def body(self) -> Stmt:
-        """All that was added."""
+        """Return all added statements."""
         return seq(*self._blocks[0])
 
     def bind(self, name: str, value: Expr) -> Expr:
-        """`value` under a name; constants and variables are returned as they are."""
+        """Bind `value` to a named variable; constants and variables are returned unchanged."""
         if isinstance(value, (Const, Var)):
             return value
         var = Var(value.dtype, name)
@@ -139,25 +139,25 @@ class Emitter:
         return var
 
     def store(self, buffer: Buffer, index: Expr | int, value: Expr, lanes: int = 1) -> None:
-        """``buffer[index] = value``, or a vector of `lanes` elements from there on."""
+        """Emit ``buffer[index] = value``, or a vector store of `lanes` elements."""
         at = as_expr(index)
         at = Ramp(at.dtype, at, lanes) if lanes > 1 else at
         self.add(BufferStore(buffer, (at,), value, span=self.span))
 
     def load(self, buffer: Buffer, place: Expr) -> Expr:
-        """An element of a buffer in memory, by its flat offset."""
+        """Return the element of a memory buffer at a flat offset."""
         return BufferLoad(buffer.dtype, buffer, (place,), span=self.span)
 
     def instruction(self, name: str, *args: Any, **modifiers: Any) -> Stmt:
-        """An instruction that is executed for its effect."""
+        """Return an instruction executed for its side effect."""
         return Evaluate(self._call(name, "handle", args, modifiers), span=self.span)
 
     def issue(self, name: str, *args: Any, **modifiers: Any) -> None:
-        """Append an instruction."""
+        """Emit an instruction."""
         self.add(self.instruction(name, *args, **modifiers))
 
     def value_of(self, name: str, dtype: str, *args: Any, **modifiers: Any) -> Expr:
-        """The result of an instruction."""
+        """Return the result of an instruction."""
         return self._call(name, dtype, args, modifiers)
 
     def _call(self, name: str, dtype: str, args: tuple[Any, ...], modifiers: dict[str, Any]) -> Call:
@@ -165,7 +165,7 @@ class Emitter:
         return Call(DataType(dtype), name, operands, attrs, span=self.span)
 
     def loop(self, count: int, body: Callable[[Expr], None], *, parallel: bool = True, name: str = "r") -> None:
-        """`body` for 0 … count - 1.
+        """Emit `body` for 0 … count - 1, as a loop if needed.
 
         parallel: no iteration reads what another writes.
         """
@@ -182,7 +182,7 @@ class Emitter:
 
     @contextmanager
     def when(self, cond: Expr | None) -> Iterator[None]:
-        """Statements added inside are executed by the threads for which `cond` holds; None: by all."""
+        """Guard the statements added inside the context by `cond`; None means no guard."""
         if cond is None:
             yield
             return
@@ -192,7 +192,7 @@ class Emitter:
 
     @contextmanager
     def team(self, first: int, warps: int) -> Iterator[None]:
-        """Statements added inside are for `warps` warps from `first` on, over which layouts distribute tiles."""
+        """Restrict the statements added inside the context to a team of `warps` warps starting at `first`."""
         outer = self.warp, self.warps, self.analyzer
         self.warps, self.in_team = warps, True
         var = Var(INT32, "member")
@@ -205,23 +205,23 @@ class Emitter:
     # -- storage -----------------------------------------------------------------------------------------------------
 
     def local(self, name: str, count: int, dtype: str) -> Buffer:
-        """New registers of each thread."""
+        """Allocate registers in each thread."""
         buffer = Buffer(name, (count,), DataType(dtype), "local", scalar=count == 1, span=self.span)
         self.add(AllocBuffer(buffer, span=self.span))
         return buffer
 
     def declare(self, buffers: Iterable[Buffer]) -> None:
-        """Declare registers here that statements which follow already use."""
+        """Declare registers at this point that later statements already use."""
         self.add(*(AllocBuffer(buffer, span=self.span) for buffer in buffers))
 
     def shared(self, name: str, shape: tuple[int, ...], dtype: str, layout: Any = None, align: int = 0) -> Buffer:
-        """Shared memory that lives as long as the kernel."""
+        """Allocate shared memory for the lifetime of the kernel."""
         buffer = Buffer(name, shape, DataType(dtype), "shared", layout, align=align, span=self.span)
         self._shared.append(buffer)
         return buffer
 
     def scratch(self, dtype: str, count: int, offset: int = 0) -> Buffer:
-        """Shared memory for values that change threads at this moment. All such buffers share one place.
+        """Return scratch shared memory for a momentary exchange between threads; all scratch buffers overlap.
 
         Call `fill` before it is written and `filled` before it is read.
 
@@ -234,33 +234,33 @@ class Emitter:
         return self._scratch[key]
 
     def fill(self) -> None:
-        """From here on scratch memory is written: all threads have read what it held."""
+        """Synchronise before scratch memory is written, so that all threads have read its previous contents."""
         if self._busy:
             self.sync()
         self._busy = True
 
     def filled(self) -> None:
-        """From here on scratch memory is read: all threads have written to it."""
+        """Synchronise before scratch memory is read, so that all threads have written to it."""
         self.sync()
 
     def part(self) -> None:
-        """Before agents part: all threads have read what scratch memory holds, since agents do not wait for others."""
+        """Synchronise before agents diverge if scratch memory may still be in use."""
         if self._busy:
             self.sync()
         self._busy = False
 
     def scratch_may_be_busy(self) -> None:
-        """At the beginning of a block that may follow any other: a loop's body, what comes after a branch."""
+        """Mark scratch memory as possibly in use, at the start of a block with unknown predecessors."""
         self._busy = True
 
     def touch(self, buffer: Buffer, write: bool) -> None:
-        """An array is read or written here: threads synchronise if another one may have accessed the same element."""
+        """Record an array access, synchronising first if another thread may have accessed the same element."""
         if (buffer, True) in self.pending or (write and (buffer, False) in self.pending):
             self.sync()
         self.pending.add((buffer, write))
 
     def sync(self) -> None:
-        """All computing threads wait for one another."""
+        """Synchronise the computing threads."""
         self.pending = set()
         if self.in_team:
             raise self.refuse("the warps that load would have to exchange numbers")
@@ -271,11 +271,11 @@ class Emitter:
 
     @property
     def group(self) -> Expr:
-        """The number of the executing warpgroup among the computing ones."""
+        """The index of the executing warpgroup among the computing ones."""
         return self.warp // WARPGROUP_WARPS
 
     def sync_group(self) -> None:
-        """The threads of a computing warpgroup wait for one another."""
+        """Synchronise the threads of a computing warpgroup."""
         if self.warps <= WARPGROUP_WARPS:
             self.sync()
         else:
@@ -284,11 +284,11 @@ class Emitter:
     # -- values ------------------------------------------------------------------------------------------------------
 
     def value(self, value: Value) -> Any:
-        """The registers of a value of the program."""
+        """Return the code generated for a program value."""
         return self.values[value]
 
     def set(self, value: Value, emitted: Any) -> None:
-        """`emitted` stands for a value. A tile that is used more than once is computed once."""
+        """Set the code of a program value; a tile with several uses is computed once."""
         if isinstance(emitted, Tile) and value in self.again and emitted.buffer is None:
             emitted = replace(emitted, over=None)
         if isinstance(emitted, Tile) and value in self.again and not emitted.cheap:
@@ -298,13 +298,13 @@ class Emitter:
         self.set_held(value, emitted)
 
     def set_held(self, value: Value, emitted: Any) -> None:
-        """The same for a value in registers or variables."""
+        """Set the code of a program value that is held in registers or variables."""
         if isinstance(emitted, Tile) and emitted.buffer is not None and value in self.again:
             self.pinned.add(emitted.buffer)
         self.values[value] = emitted
 
     def take(self, value: Value) -> Tile:
-        """The tile of `value` in registers that may be overwritten: its own at its last use, or a copy."""
+        """Return the tile of `value` in registers that may be overwritten: its own after its last use, else a copy."""
         tile = self.tile(value)
         if tile.buffer is None and tile.over is not None and tile.over not in self.pinned:
             self.fill_registers(tile.over, tile)
@@ -326,7 +326,7 @@ class Emitter:
         return found
 
     def held(self, tile: Tile, name: str = "x") -> Tile:
-        """`tile` in registers of its own, unless it is in some already."""
+        """Return `tile` held in registers, allocating them if necessary."""
         if tile.buffer is not None:
             return tile
         buffer = self.local(name, tile.registers, tile.dtype)
@@ -337,25 +337,25 @@ class Emitter:
         return replace(in_buffer(buffer, tile.layout), uniform=tile.uniform)
 
     def fill_registers(self, buffer: Buffer, tile: Tile) -> None:
-        """Store all elements of a thread."""
+        """Store all of a thread's elements to registers."""
         self.loop(tile.registers, lambda r: self.store(buffer, r, tile.at(r)))
 
     # -- places ------------------------------------------------------------------------------------------------------
 
     def index(self, layout: LinearLayout, register: Expr) -> Expr:
-        """The row-major number of the element that a register of the executing thread holds."""
+        """Return the row-major index of the element in a register of the executing thread."""
         return linear_index((register, layout.register), (self.lane, layout.lane), (self.warp, layout.warp))
 
     def coordinate(self, layout: LinearLayout, axis: int, register: Expr) -> Expr:
-        """Its index along one dimension."""
+        """Return the index of a register's element along one dimension."""
         return self.index(layout.along(axis), register)
 
     def owner(self, layout: LinearLayout) -> Expr | None:
-        """Return whether the executing thread is the first that holds its elements; None where all are."""
+        """Return the condition that the executing thread is the first replica of its elements, or None."""
         return self.zero_bits(*layout.owners())
 
     def zero_bits(self, lanes: int, warps: int) -> Expr | None:
-        """Return whether these bits of the lane and of the warp are 0; None where there are none."""
+        """Return the condition that the given lane and warp bits are 0, or None if there are none."""
         cond: Expr | None = None
         for number, mask in ((self.warp, warps), (self.lane, lanes)):
             if mask:
@@ -364,11 +364,11 @@ class Emitter:
         return cond
 
     def first_thread(self) -> Expr | None:
-        """Return whether the executing thread is the first of the computing threads."""
+        """Return the condition that the executing thread is the first computing thread."""
         return self.zero_bits(WARP_SIZE - 1, self.warps - 1)
 
     def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:
-        """Broadcast the element that its first holder has in `buffer` to all threads that hold it."""
+        """Broadcast each element in `buffer` from its first holder to all its replicas."""
         tile = in_buffer(buffer, layout)
         owner = self.owner(layout)
         if owner is None:
@@ -382,7 +382,7 @@ class Emitter:
         return tile
 
     def element(self, tile: Tile, number: Expr, name: str = "v") -> Expr:
-        """One element of a tile, by its row-major number, as a number that all threads agree on."""
+        """Return the tile element at a row-major index as a value uniform across threads."""
         if tile.uniform:
             return self.bind(name, tile.at(const(0)))
         size = tile.layout.size
@@ -397,13 +397,13 @@ class Emitter:
         return self.bind(name, buffer[number if size > 1 else 0])
 
     def uniform(self, tile: Tile, name: str = "v") -> Expr:
-        """The only element of a tile as a number that all threads agree on."""
+        """Return the only element of a tile as a value uniform across threads."""
         return self.element(tile, const(0), name)
 
     # -- operations --------------------------------------------------------------------------------------------------
 
     def emit(self, op: Op) -> None:
-        """The code of one operation, by its rule."""
+        """Emit one operation by its rule."""
         rule = self.rules.get(op.kind)
         outer, self.span = self.span, op.span or self.span
         if rule is None:
@@ -415,7 +415,7 @@ class Emitter:
         self.span = outer
 
     def region(self, region: Region) -> None:
-        """The code of a region, without its end."""
+        """Emit a region without its terminator."""
         for op in region.ops:
             if not op.kind.terminator:
                 self.emit(op)
@@ -423,7 +423,7 @@ class Emitter:
     # -- the whole ---------------------------------------------------------------------------------------------------
 
     def kernel_body(self, ids: tuple[Var, ...], grid: tuple[int, ...]) -> Stmt:
-        """The body of the kernel: ids, shared memory, the prologue, all that was added, the epilogue."""
+        """Assemble the kernel body: indices, shared memory, prologue, statements and epilogue."""
         declared: list[Stmt] = [
             ScopeIds(ids, grid, "cta", "kernel"),
             *([ScopeIds((self.rank,), (CLUSTER,), "cta", "cluster")] if self.rank is not None else []),
@@ -442,5 +442,5 @@ class Emitter:
         return seq(*declared, AllocBuffer(root), *(DeclBuffer(view) for view in views.values()), main)
 
     def refuse(self, message: str, hint: str | None = None) -> TirxError:
-        """The error of an operation that has no code: ``raise emitter.refuse(…)``."""
+        """Return the error for an operation that cannot be lowered: ``raise emitter.refuse(…)``."""
         return TirxError(message, self.span, hint)

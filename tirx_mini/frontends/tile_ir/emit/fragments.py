@@ -1,4 +1,4 @@
-"""Tiles from shared memory to registers: fragments of mma.sync by ldmatrix, others by vectors.
+"""Loads of tiles from shared memory to registers: mma.sync fragments by ldmatrix, other tiles by vectors.
 
 PTX ISA, "ldmatrix": of an 8 × 8 block of 16-bit elements, lane l gets elements 2 (l % 4) and the next of row l / 4;
 with `.trans`, of column l / 4. Lanes 8 i to 8 i + 7 give the addresses of the rows of block i.
@@ -21,13 +21,13 @@ ROW = 8
 
 
 def from_shared(emitter: Emitter, op: Op) -> None:
-    """convert_layout from shared memory to registers."""
+    """Lower convert_layout from shared memory to registers."""
     memory: SharedTile = emitter.value(op.source)
     emitter.set(op.result, read(emitter, memory, op.result.type.linear, op.result.hint or "x"))
 
 
 def read(emitter: Emitter, memory: SharedTile, layout: LinearLayout, name: str) -> Tile:
-    """A tile in shared memory, in registers."""
+    """Load a tile from shared memory to registers."""
     dtype = memory.buffer.dtype
     out = emitter.local(name, layout.registers, dtype)
     blocks = Blocks.of(layout, memory) if dtype.bits == 16 else None
@@ -57,7 +57,7 @@ def read(emitter: Emitter, memory: SharedTile, layout: LinearLayout, name: str) 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one ldmatrix. count: 1, 2 or 4, each in two elements of a thread.
+    """The blocks of one ldmatrix. count: 1, 2 or 4, each in two registers of a thread.
 
     lane: how the bits of a lane move the row whose address it gives.
     """
@@ -69,11 +69,11 @@ class Blocks:
 
     @property
     def registers(self) -> int:
-        """Elements of a thread in all blocks."""
+        """The number of a thread's registers in all blocks."""
         return 2 * self.count
 
     def row(self, emitter: Emitter, memory: SharedTile, first: Expr) -> list[Expr]:
-        """The indices of the first element of the row that a lane gives, for the blocks from register `first` on."""
+        """Return the indices of the first element of the row that a lane addresses, for blocks at register `first`."""
         indices = list(memory.index)
         for axis in memory.axes:
             mask, shift = self.layout.mask(axis), self.layout.shift(axis)
@@ -86,7 +86,7 @@ class Blocks:
 
     @staticmethod
     def of(layout: LinearLayout, memory: SharedTile) -> Blocks | None:
-        """The blocks that give registers this layout; None where ldmatrix does not."""
+        """Return the blocks for which ldmatrix produces this register layout, or None if there are none."""
         if not layout.register or len(layout.lane) != 5:
             return None
         pair, *more = layout.register
@@ -104,6 +104,6 @@ class Blocks:
 
 
 def _axis(layout: LinearLayout, basis: int, steps: int) -> int | None:
-    """The dimension along which a basis moves by so many steps."""
+    """Return the dimension along which a basis vector moves by the given number of steps."""
     found = (axis for axis in range(len(layout.shape)) if basis == steps << layout.shift(axis))
     return next((axis for axis in found if layout.shape[axis] > 1), None)

@@ -1,4 +1,4 @@
-"""Loads and stores of tiles in global memory: vectors where elements are neighbours, masks where some are outside."""
+"""Loads and stores of tiles in global memory, vectorised where contiguous and masked where out of bounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_INT32 = 2**31 - 1
 
 @dataclass(frozen=True)
 class _Access:
-    """The places of a layout's registers in a buffer.
+    """The memory locations of a layout's registers.
 
     vector: how many registers are one access. at: the element for a register. mask: whether it is inside; None where
         all are.
@@ -40,7 +40,7 @@ def load_block(
     name: str,
     in_bounds: Sequence[bool] = (),
 ) -> Tile:
-    """The tile at `index`, counted in tiles, in `layout`.
+    """Load the tile at `index`, counted in tiles, in `layout`.
 
     in_bounds: for each dimension, whether no element is outside.
     """
@@ -51,14 +51,14 @@ def load_block(
 def store_block(
     emitter: Emitter, blocks: Blocks, index: Sequence[Expr], tile: Tile, in_bounds: Sequence[bool] = ()
 ) -> None:
-    """Write a tile to the place at `index`, counted in tiles."""
+    """Store a tile at `index`, counted in tiles."""
     _store(emitter, _block_access(emitter, blocks, index, tile.layout, in_bounds), tile)
 
 
 def block_places(
     emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, in_bounds: Sequence[bool] = ()
 ) -> tuple[Pointers, Tile | None]:
-    """(pointers to the elements of the tile at `index`, mask of the elements inside; None where all are)."""
+    """Return pointers to the elements of the tile at `index`, and its in-bounds mask or None."""
     access = _block_access(emitter, blocks, index, layout, in_bounds)
     dtype = access.at(const(0)).dtype
     mask = None if access.mask is None else Tile(layout, BOOL, access.mask)
@@ -66,19 +66,19 @@ def block_places(
 
 
 def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout, name: str) -> Tile:
-    """The slices of an array that a tile of indices names along one dimension; along the others, neighbours."""
+    """Load slices of an array that a tile of indices selects along one dimension."""
     return _load(emitter, _row_access(emitter, blocks, index, layout), layout, blocks.padding, name, True)
 
 
 def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], tile: Tile) -> None:
-    """Write the slices of a tile to the places that a tile of indices names along one dimension."""
+    """Store the slices of a tile to the locations that a tile of indices selects along one dimension."""
     _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile)
 
 
 def load_gathered(
     emitter: Emitter, pointers: Pointers, mask: Tile | None, other: Tile | None, layout: LinearLayout, name: str
 ) -> Tile:
-    """The elements at `pointers`; where `mask` does not hold, the elements of `other`, or 0."""
+    """Load the elements at `pointers`; masked-off elements come from `other`, or are 0."""
     access = _pointer_access(emitter, pointers, mask, layout)
     if mask is None or other is None:
         return _load(emitter, access, layout, 0, name, True)
@@ -97,7 +97,7 @@ def _load(
     name: str,
     gathered: bool = False,
 ) -> Tile:
-    """The elements of an access, in registers. gathered: places, or a mask, differ among threads."""
+    """Load the elements of an access to registers. gathered: addresses or masks vary irregularly across threads."""
     dtype = access.buffer.dtype
     out = emitter.local(name, layout.registers, dtype)
     if access.mask is not None:
@@ -132,7 +132,7 @@ def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
 def _block_access(
     emitter: Emitter, blocks: Blocks, index: Sequence[Expr], layout: LinearLayout, in_bounds: Sequence[bool] = ()
 ) -> _Access:
-    """Dimension i of the tile lies along dimension order[i] of the view."""
+    """Return the access of a tile whose dimension i lies along dimension order[i] of the view."""
     view, dtype = blocks.view, blocks.view.buffer.dtype
     wide = _is_wide(view)
     origins = [
@@ -172,7 +172,7 @@ def _block_access(
 def _block_vector(
     blocks: Blocks, layout: LinearLayout, strides: Sequence[Expr | int], limits: Sequence[Expr | int]
 ) -> int:
-    """Elements of a vector access: neighbours in memory, aligned, and all inside or all outside of the view."""
+    """Return the vector width of an access: contiguous, aligned, and uniformly inside or outside the view."""
     numbers = [int_value(stride) for stride in strides]
     if 1 not in numbers:
         return 1
@@ -188,7 +188,7 @@ def _block_vector(
 
 
 def _row_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], layout: LinearLayout) -> _Access:
-    """Indices along the gathered dimension are elements, each with one row; a scalar index counts steps."""
+    """Return a gather access; indices along the gathered dimension are elements, and a scalar index counts steps."""
     view = blocks.view
     wide = _is_wide(view)
     strides = [view.strides[axis] for axis in blocks.order]
@@ -196,7 +196,7 @@ def _row_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], 
     steps = blocks.steps or blocks.tile
 
     def number(axis: int, r: Expr) -> Expr:
-        """The index of an element of the array along a dimension."""
+        """Return the array index of an element along a dimension."""
         given = index[axis]
         if isinstance(given, Tile):
             return given.at(_register_of(layout, given.layout, axis, r))
@@ -223,20 +223,20 @@ def _row_access(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], 
 
 
 def _register_of(layout: LinearLayout, narrow: LinearLayout, axis: int, register: Expr) -> Expr:
-    """The register of a tile along one dimension for a register of a tile that has this dimension among others."""
+    """Map a register of a tile to the corresponding register of a tile of only one of its dimensions."""
     shift, mask = layout.shift(axis), layout.mask(axis)
     span = Span(narrow.register)
     return linear_index((register, [span.solve((basis & mask) >> shift) or 0 for basis in layout.register]))
 
 
 def _inside(emitter: Emitter, origin: Expr, tile: int, extent: Expr | int) -> bool:
-    """Return whether the tile at `origin` is provably inside of the view along a dimension."""
+    """Return whether the tile at `origin` is provably in bounds along a dimension."""
     bounds, last = emitter.analyzer.bounds(origin), int_value(extent)
     return bounds is not None and last is not None and bounds[0] >= 0 and bounds[1] + tile <= last
 
 
 def _is_wide(view: View) -> bool:
-    """Return whether element numbers need 64 bits."""
+    """Return whether element indices need 64 bits."""
     return view.buffer.size > MOST_INT32
 
 

@@ -1,4 +1,4 @@
-"""Tiles that change their shape or their layout."""
+"""Code generation for changes of a tile's shape or layout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ of an index that is held, nobody knows what divides it, and accesses lose their 
 
 
 def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x") -> Tile:
-    """`tile` in the layout `target`."""
+    """Convert `tile` to the layout `target`."""
     found = conversion(tile.layout, target)
     if found.move is Move.NONE:
         return tile
@@ -75,13 +75,13 @@ def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: 
 
 
 def place(emitter: Emitter, plan: SharedPlan, layout: LinearLayout, register: Expr) -> Expr:
-    """The element of shared memory for the value of a register."""
+    """Return the shared-memory index of a register's value."""
     number = emitter.index(plan.bases(layout), register)
     return number + number // plan.row * plan.pad if plan.pad else number
 
 
 def vector(buffer: Buffer, first: Expr | int, lanes: int) -> Expr:
-    """`lanes` neighbouring elements of a buffer."""
+    """Return a vector of `lanes` consecutive elements of a buffer."""
     at = as_expr(first)
     if lanes == 1:
         return BufferLoad(buffer.dtype, buffer, (at,))
@@ -89,14 +89,14 @@ def vector(buffer: Buffer, first: Expr | int, lanes: int) -> Expr:
 
 
 def vector_of(tile: Tile, first: Expr, lanes: int) -> Expr:
-    """Neighbouring registers of a tile that is held."""
+    """Return a vector of consecutive registers of a tile."""
     if lanes == 1 or tile.buffer is None:
         return tile.at(first)
     return vector(tile.buffer, first, lanes)
 
 
 def broadcast(emitter: Emitter, tile: Tile, target: LinearLayout) -> Tile:
-    """`tile` broadcast to the shape of `target`, in that layout: registers along broadcast dimensions repeat others."""
+    """Broadcast `tile` to the shape and layout `target`, repeating registers along broadcast dimensions."""
     source = converted(emitter, tile, target.broadcast_source(tile.shape))
     repeats = target.registers // source.registers
     often = source.dtype.is_float and source.cost > 1 and repeats >= MANY

@@ -1,4 +1,4 @@
-"""Which pointers of a tile point to neighbours, so that one access serves several: found out by algebra on indices."""
+"""Detection of contiguous pointers in a tile by index algebra, so that accesses can be vectorised."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def neighbours(
     most: int,
     divisors: Mapping[Buffer, int] | None = None,
 ) -> int:
-    """How many successive registers, a power of two up to `most`, hold neighbours in memory, all masked or none.
+    """Return how many successive registers, a power of two up to `most`, hold contiguous elements with a uniform mask.
 
     at, mask: the place of a register in memory, and whether it is accessed. The first place is a multiple of the count.
     divisors: for buffers of registers, a number that divides each element.
@@ -48,7 +48,7 @@ def neighbours(
 
 
 def divisor_of(expr: Expr, analyzer: Analyzer, divisors: Mapping[Buffer, int]) -> int:
-    """A number that divides `expr`. divisors: for buffers, a number that divides each element."""
+    """Return a divisor of `expr`. divisors: for each buffer, a number that divides all its elements."""
 
     def known(node: Expr) -> Expr:
         if not isinstance(node, BufferLoad) or divisors.get(node.buffer, 1) == 1:
@@ -70,7 +70,7 @@ def _are_neighbours(analyzer: Analyzer, at: At, mask: At | None, first: Expr, co
 
 
 def _same(analyzer: Analyzer, a: Expr, b: Expr, count: int) -> bool:
-    """Return whether two conditions agree; `b` belongs to a neighbour fewer than `count` elements further."""
+    """Return whether two conditions are equal, where `b` is for an element fewer than `count` elements further."""
     if isinstance(a, Const) and isinstance(b, Const):
         return a.value == b.value
     if not isinstance(a, Binary) or not isinstance(b, Binary) or a.op != b.op:
@@ -89,5 +89,5 @@ def _same(analyzer: Analyzer, a: Expr, b: Expr, count: int) -> bool:
 
 
 def _plain(expr: Expr) -> Expr:
-    """A number without its reading as unsigned: neighbours of a multiple of their count wrap together."""
+    """Strip a reinterpretation as unsigned, which preserves contiguity because aligned neighbours wrap together."""
     return expr.value if isinstance(expr, Reinterpret) and expr.dtype.is_integer else expr

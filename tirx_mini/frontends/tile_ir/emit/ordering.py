@@ -1,4 +1,4 @@
-"""Which arrays a region reads and writes: threads synchronise between accesses that may conflict.
+"""Memory effects of regions, by which threads synchronise between conflicting array accesses.
 
 A tile program is in order: what it stores, a later load finds. Its threads are not, and one may load what another
 stored. So a barrier stands between two accesses of one array of which one is a store.
@@ -30,14 +30,14 @@ Effect = tuple[Value, bool]
 
 
 class Effects:
-    """The effects of the regions of a function."""
+    """The memory effects of a function's regions."""
 
     def __init__(self, body: Region) -> None:
         self.body = body
 
     @cached_property
     def roots(self) -> Mapping[Value, Value]:
-        """The parameter that each pointer, array or tile of one comes from."""
+        """The parameter from which each pointer, array view or tile derives."""
         found = {value: value for value in self.body.params if isinstance(value.type, Ptr)}
         self._follow(self.body, found)
         return found
@@ -55,7 +55,7 @@ class Effects:
                 found.update({value: found[source] for value in op.results if _points(value.type)})
 
     def of(self, region: Region) -> set[Effect]:
-        """The arrays that the operations of a region read and write."""
+        """Return the arrays that a region reads and writes."""
         effects: set[Effect] = set()
         for op in region.walk():
             for table, write in ((READS, False), (WRITES, True)):
@@ -70,7 +70,7 @@ def _points(type: Type) -> bool:
 
 
 def _carried(op: Op) -> list[tuple[Value, Value]]:
-    """(inside or after, before) of the values that go into a loop."""
+    """Return the loop-carried value pairs (inside or after, before)."""
     return list(_pairs(op)) if op.kind in (std.for_, std.while_) else []
 
 

@@ -1,4 +1,4 @@
-"""The output of a program: one thread writes it, and a tile is gathered in shared memory first."""
+"""Code generation for program output: one thread prints, after gathering tiles in shared memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPEC = re.compile(r"%%|%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?(?P<let
 
 
 def _print(emitter: Emitter, op: Op) -> None:
-    """The text in pieces: each ends with the place of a tile, which one thread then writes element by element."""
+    """Emit printf calls for the text between tiles, each followed by one thread printing a tile's elements."""
     given = iter([emitter.value(value) for value in op.values])
     emitter.values[op.result_token] = None
     piece, numbers, at = "", [], 0
@@ -39,7 +39,7 @@ def _print(emitter: Emitter, op: Op) -> None:
 
 
 def _printable(value: Expr, match: re.Match[str]) -> tuple[Expr, str]:
-    """A number as C's variadic functions take it, and its conversion."""
+    """Return a number promoted for C's variadic functions, with its conversion specifier."""
     letter, flags = match.group("letter"), match.group("flags")
     if letter in "feEgG":
         return cast(FLOAT32, value) if value.dtype != "float64" else value, f"%{flags}{letter}"
@@ -55,7 +55,7 @@ def _write(emitter: Emitter, text: str, numbers: list[Expr]) -> None:
 
 
 def _write_tile(emitter: Emitter, tile: Tile, match: re.Match[str]) -> None:
-    """``[[a, b], [c, d]]``."""
+    """Print a tile as ``[[a, b], [c, d]]``."""
     memory = emitter.scratch(tile.dtype, tile.layout.size)
     emitter.fill()
     write_rows(emitter, memory, tile)
@@ -83,7 +83,7 @@ def _rows(emitter: Emitter, memory: Buffer, shape: tuple[int, ...], number: Expr
 
 
 def _assert(emitter: Emitter, op: Op) -> None:
-    """The message, where the condition does not hold for an element."""
+    """Print the message if the condition is false for any element."""
     cond = emitter.value(op.condition)
     message = f"assertion failed: {op.message}\n".replace("%", "%%")
 

@@ -1,4 +1,4 @@
-"""Code of pipelines and agents: rings of tiles in shared memory, mbarriers, TMA.
+"""Code generation for pipelines and agents: shared-memory ring buffers, mbarriers and TMA.
 
 A stage has two mbarriers (PTX ISA: "mbarrier"). Its producer waits for `empty` and fills it, which completes a phase of
 `full`; consumers wait for `full` and arrive at `empty` when they have read it.
@@ -40,7 +40,7 @@ NOTHING = -1
 
 @dataclass(frozen=True)
 class Ring:
-    """A pipeline. tiles: one for each tensor of a stage, without the stage. full, empty: mbarriers by stage.
+    """A pipeline. tiles: one per tensor, without the stage dimension. full, empty: the mbarriers, by stage.
 
     ctas: CTAs of the cluster that fill its stages together, so that the consumers of each release a stage in all.
     paired: whether the tensor cores of a pair of CTAs work on a stage of both. CTA 0 has the barriers at which the
@@ -56,13 +56,13 @@ class Ring:
 
     @property
     def of_tensor_core(self) -> bool:
-        """Return whether the tensor core of Blackwell fills or empties its stages."""
+        """Return whether the Blackwell tensor core fills or drains its stages."""
         return MMA in (self.type.producer, self.type.consumer)
 
 
 @dataclass(frozen=True)
 class Position:
-    """An iterator: variables of the executing threads, which `inc_iter` changes.
+    """A pipeline iterator, held in variables of the executing threads that `inc_iter` advances.
 
     left: the stage whose release was deferred, or `NOTHING`.
     """
@@ -75,7 +75,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Held:
-    """A stage that an agent has acquired or waited for. place: the index of its barriers, or of those of a part."""
+    """A stage that an agent has acquired or waited for. place: the index of its barriers, or of a part's."""
 
     position: Position
     stage: Expr
@@ -114,13 +114,13 @@ def _create_pipeline(emitter: Emitter, op: Op) -> None:
 
 
 def _loads_of(emitter: Emitter, pipeline: Op) -> list[Op]:
-    """The TMA loads that fill a stage."""
+    """Return the TMA loads that fill a stage."""
     writes = (user for user in emitter.users[pipeline.result] if user.kind is ops.producer_write)
     return [inner for write in writes for inner in write.body.ops if inner.kind is ops.tiled_tma_load]
 
 
 def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int, covered: TmemTile | None) -> SharedTile | TmemTile:
-    """Memory for a tensor in each stage: new memory, or that of `covered`."""
+    """Allocate memory for a tensor in each stage, or reuse the memory of `covered`."""
     if covered is not None:
         return covering(emitter, covered, tensor.shape, str(dtype_of(tensor.element)))
     if isinstance(tensor.layout, TmemLayout):
@@ -130,7 +130,7 @@ def _room(emitter: Emitter, name: str, tensor: Tensor, stages: int, covered: Tme
 
 
 def _producers(emitter: Emitter, op: Op) -> int:
-    """Arrivals that say that a stage is full: of each thread whose cp.async fill it, and of the one that uses TMA."""
+    """Return the number of arrivals that mark a stage as full."""
     if op.result.type.producer == THREADS:
         return emitter.warps // op.result.type.parts
     if op.result.type.producer != CP_ASYNC:
@@ -139,7 +139,7 @@ def _producers(emitter: Emitter, op: Op) -> int:
 
 
 def _consumers(emitter: Emitter, kind: Pipeline) -> int:
-    """Arrivals that say that a stage is empty."""
+    """Return the number of arrivals that mark a stage as empty."""
     return {WGMMA: emitter.warps // WARPGROUP_WARPS, MMA: 1}.get(kind.consumer, emitter.warps // kind.parts)
 
 
@@ -167,7 +167,7 @@ def _inc_iter(emitter: Emitter, op: Op) -> None:
 
 
 def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
-    """Wait for the phase of an iterator, and hold its stage."""
+    """Wait for the phase of an iterator and acquire its stage."""
     at: Position = emitter.value(op.iterator)
     stage = emitter.bind("stage", at.stage[0])
     place = stage
@@ -184,7 +184,7 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
 
 
 def _producer_write(emitter: Emitter, op: Op) -> None:
-    """Copies by TMA are begun by one thread, which expects their bytes; each thread has cp.async of its own."""
+    """Emit the producer's copies: TMA from one thread, which also expects the bytes, or cp.async from each thread."""
     held: Held = emitter.value(op.stage)
     ring = held.ring
     assert ring.type.producer in (TMA, CP_ASYNC), ring.type
@@ -211,12 +211,12 @@ def _producer_write(emitter: Emitter, op: Op) -> None:
 
 
 def _elected(emitter: Emitter) -> Expr:
-    """Return whether the executing thread is the one of its agent that uses TMA."""
+    """Return the condition that the executing thread is its agent's TMA thread."""
     return binary("and", binary("==", emitter.warp, 0), emitter.value_of("elect.sync", str(BOOL)))
 
 
 def _is_first(emitter: Emitter) -> Expr:
-    """Return whether the CTA is the first of its pair."""
+    """Return the condition that the CTA is the first of its pair."""
     assert emitter.rank is not None, "a pair is a cluster"
     return binary("==", emitter.rank, 0)
 
@@ -226,13 +226,13 @@ def _bytes(tensor: Tensor) -> int:
 
 
 def _commit(emitter: Emitter, barrier: Expr, ring: Ring) -> None:
-    """Arrive at a barrier, in all CTAs that share the stage, when the thread's MMAs are complete."""
+    """Arrive at a barrier, in all CTAs that share the stage, when the thread's MMAs complete."""
     mask = {"cta_mask": (1 << CLUSTER) - 1} if ring.ctas > 1 or ring.paired else {}
     emitter.issue("tcgen05.commit", barrier, **mask, **({"cta_group": 2} if ring.paired else {}))
 
 
 def _producer_commit(emitter: Emitter, op: Op) -> None:
-    """Bytes of TMA complete the phase by themselves, and arrivals of cp.async when the thread's copies are complete."""
+    """Complete a producer's phase; TMA bytes complete it implicitly, and cp.async copies by an asynchronous arrival."""
     held: Held = emitter.value(op.stage)
     barrier = held.ring.full.ptr_to([held.place])
     if held.ring.type.producer == MMA:
@@ -244,7 +244,7 @@ def _producer_commit(emitter: Emitter, op: Op) -> None:
 
 
 def _tensors(emitter: Emitter, op: Op) -> None:
-    """The tensors of a stage."""
+    """Bind the tensors of a stage."""
     held: Held = emitter.value(op.stage)
     for result, tile in zip(op.results, held.ring.tiles, strict=True):
         emitter.set(result, tile.at_stage(held.stage))
@@ -271,7 +271,7 @@ def _release_left(emitter: Emitter, at: Position) -> None:
 
 
 def _arrive(emitter: Emitter, barrier: Expr) -> None:
-    """An arrival of each computing warp, whose threads have accessed tensor memory."""
+    """Arrive once per computing warp after its threads have accessed tensor memory."""
     emitter.issue("tcgen05.fence.before_thread_sync")
     emitter.issue("bar.warp.sync")
     with emitter.when(binary("==", emitter.lane, 0)):
@@ -300,26 +300,26 @@ def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
 
 
 def _yield(emitter: Emitter, op: Op) -> None:
-    """The copies of the region have been begun."""
+    """Do nothing: the region's copies have already been issued."""
 
 
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
 def other_warps(func: Op) -> int:
-    """Warps that do not compute: the agents' warps, and idle ones where registers move between whole warpgroups."""
+    """Return the number of non-computing warps: the agents' warps, plus padding to whole warpgroups for setmaxnreg."""
     count = sum(warps for name, warps in agents_of(func).items() if name != COMPUTE)
     moves = any(op.registers for op in func.body.ops if op.kind is ops.agent_switch)
     return count + (-count % WARPGROUP_WARPS if moves else 0)
 
 
 def agents_of(func: Op) -> Mapping[str, int]:
-    """The warps of each agent of a function."""
+    """Return the warp count of each agent of a function."""
     return {name: warps for op in func.body.ops if op.kind is ops.agent_switch for name, warps in op.agents}
 
 
 def publish_barriers(emitter: Emitter) -> None:
-    """All threads, and TMA, see the barriers as they are initialised."""
+    """Make the initialised barriers visible to all threads and to TMA."""
     emitter.prologue.append(emitter.instruction("fence.mbarrier_init"))
     if emitter.rank is None:
         emitter.prologue.append(emitter.instruction("bar.sync.all", 0))
@@ -376,7 +376,7 @@ def _agent_switch(emitter: Emitter, op: Op) -> None:
 
 
 def _compute(emitter: Emitter, region: Region) -> list[Stmt]:
-    """The program of the warps that compute."""
+    """Emit the code of the computing warps."""
     with emitter.block() as stmts:
         emitter.in_agent = True
         emitter.region(region)
@@ -385,7 +385,7 @@ def _compute(emitter: Emitter, region: Region) -> list[Stmt]:
 
 
 def _alone(emitter: Emitter, region: Region) -> list[Stmt]:
-    """The program of an agent of which one thread executes all."""
+    """Emit the code of a single-threaded agent."""
     with emitter.block() as stmts:
         emitter.alone = True
         with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
@@ -395,14 +395,14 @@ def _alone(emitter: Emitter, region: Region) -> list[Stmt]:
 
 
 def _team(emitter: Emitter, region: Region, first: int, warps: int) -> list[Stmt]:
-    """The program of an agent of several warps, from the warp `first` on."""
+    """Emit the code of an agent of several warps, starting at warp `first`."""
     with emitter.block() as stmts, emitter.team(first, warps):
         emitter.region(region)
     return stmts
 
 
 def _cta_slot(emitter: Emitter, op: Op) -> None:
-    """The CTAs of the launch are the slots."""
+    """Bind the slot of a persistent CTA, which is the CTA's index in the launch."""
     number, count = emitter.program[0], min(op.most, math.prod(emitter.programs))
     if op.cluster > 1:
         number, count = number // op.cluster, count // op.cluster

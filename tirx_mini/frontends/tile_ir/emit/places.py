@@ -1,4 +1,4 @@
-"""Tiles in shared memory and in tensor memory, and the arrays that TMA copies them from and to."""
+"""Tiles in shared memory and tensor memory, and the arrays that TMA copies."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SharedTile:
         return SharedTile(self.buffer, self.shape, self.dims, stage)
 
     def region(self, *ranges: tuple[Expr | int, int]) -> Region:
-        """A box of the tile: (start, extent) along each dimension; by default all of it."""
+        """Return a box of the tile, (start, extent) along each dimension; by default the whole tile."""
         wanted = ranges or tuple((0, extent) for extent in self.shape)
         first = 0 if self.stage is None else 1
         keys: list[Expr | slice] = [slice(None)] * self.buffer.ndim
@@ -73,32 +73,32 @@ class SharedTile:
 
     @property
     def index(self) -> list[Expr]:
-        """The index of the stage, in a list, where there are stages."""
+        """The stage index as a list, which is empty without stages."""
         return [] if self.stage is None else [self.stage]
 
     @property
     def axes(self) -> list[int]:
-        """The dimension of the tile that runs along each dimension of the memory, the slowest first."""
+        """The tile dimension that corresponds to each memory dimension, slowest first."""
         rank = self.buffer.ndim - (self.stage is not None)
         return [self.dims.index(place) for place in range(rank)]
 
     @property
     def fastest(self) -> int:
-        """The dimension of the tile along which neighbours are neighbours in memory."""
+        """The tile dimension that is contiguous in memory."""
         return self.axes[-1]
 
     def contiguous(self, dim: int) -> bool:
-        """Return whether neighbours along a dimension of the tile are neighbours in memory."""
+        """Return whether a dimension of the tile is contiguous in memory."""
         rank = self.buffer.ndim - (self.stage is not None)
         return self.dims[dim] == rank - 1
 
     def permuted(self, dims: Sequence[int]) -> SharedTile:
-        """The same memory for the permuted tile, whose dimension i is dimension dims[i] of this one."""
+        """Return the permuted tile in the same memory; its dimension i is dimension dims[i] of this tile."""
         shape, along = tuple(self.shape[d] for d in dims), tuple(self.dims[d] for d in dims)
         return SharedTile(self.buffer, shape, along, self.stage)
 
     def reshaped(self, shape: Sequence[int]) -> SharedTile | None:
-        """The same memory for a shape that differs in dimensions of extent 1; None for other shapes."""
+        """Return the tile reshaped by dimensions of extent 1 in the same memory, or None for other shapes."""
         kept = [along for extent, along in zip(self.shape, self.dims, strict=True) if extent > 1]
         if [extent for extent in shape if extent > 1] != [extent for extent in self.shape if extent > 1]:
             return None
@@ -110,7 +110,7 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class TmemTile:
-    """A tile in tensor memory: block b of 128 rows is in columns b · N to (b + 1) · N of the stage.
+    """A tile in tensor memory; block b of 128 rows occupies columns b · N to (b + 1) · N of the stage.
 
     memory: all columns of the kernel, of as many bits as the tile's elements. first: the first column of the tile, or
     of its first stage. columns: of a stage. pitch: N, of the whole tile where this is a slice of one.
@@ -126,11 +126,11 @@ class TmemTile:
         return replace(self, first=self.first + stage * self.columns)
 
     def part(self, shape: Sequence[int], column: Expr | int) -> TmemTile:
-        """The slice with the columns from `column` on."""
+        """Return the slice of columns starting at `column`."""
         return replace(self, shape=tuple(shape), first=self.first + column)
 
     def block(self, block: Expr | int, start: Expr | int = 0, extent: int | None = None) -> Region:
-        """128 rows, and all columns or `extent` of them from `start` on."""
+        """Return a block of 128 rows, with all columns or `extent` columns from `start`."""
         begin = self.first + as_expr(block) * self.pitch + start
         found = self.memory[:, begin : begin + (extent or self.shape[-1])]
         assert isinstance(found, Region)
@@ -140,7 +140,7 @@ class TmemTile:
 def shared_tile(
     emitter: Emitter, name: str, shape: Sequence[int], dtype: str, layout: SharedLayout, stages: int | None = None
 ) -> SharedTile:
-    """New shared memory for a tile, or for one in each stage. Dimensions of extent 1 take no part in the layout."""
+    """Allocate shared memory for a tile, or for one tile per stage."""
     slow = [axis for axis in layout.dims(len(shape)) if shape[axis] > 1] or [len(shape) - 1]
     extents = (*((stages,) if stages is not None else ()), *(shape[axis] for axis in slow))
     buffer = emitter.shared(name, extents, dtype, tma_shared_layout(dtype, SWIZZLES[layout.swizzle], extents))
@@ -149,7 +149,7 @@ def shared_tile(
 
 
 def seen_as(emitter: Emitter, buffer: Buffer, dtype: DataType) -> Buffer:
-    """The bits of a buffer as elements of another dtype of the same size."""
+    """Return a view of a buffer with another dtype of the same size."""
     if buffer.dtype == dtype:
         return buffer
     view = Buffer(f"{buffer.name}_{dtype}", buffer.shape, dtype, buffer.scope, buffer.layout, buffer)
@@ -158,7 +158,7 @@ def seen_as(emitter: Emitter, buffer: Buffer, dtype: DataType) -> Buffer:
 
 
 def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int, dtype: str) -> TmemTile:
-    """New columns of tensor memory for a tile in each stage."""
+    """Allocate tensor-memory columns for a tile in each stage."""
     rows, cols = shape[-2:]
     packed = COLUMN_BITS // DataType(dtype).bits
     columns = cols * max(1, rows // TMEM_LANES)
@@ -173,14 +173,14 @@ def tmem_tile(emitter: Emitter, shape: Sequence[int], stages: int, dtype: str) -
 
 
 def covering(emitter: Emitter, tile: TmemTile, shape: Sequence[int], dtype: str) -> TmemTile:
-    """A tile in the columns of another one, block by block."""
+    """Return a tile that reuses the columns of another one, block by block."""
     packed = COLUMN_BITS // DataType(dtype).bits
     first, columns, pitch = tile.first * packed, tile.columns * packed, tile.pitch * packed
     return TmemTile(_tensor_memory(emitter, dtype), tuple(shape), first, columns, pitch)
 
 
 def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
-    """All columns of tensor memory, from the address on that tcgen05.alloc writes, as elements of a type."""
+    """Return all of tensor memory as elements of a type, based at the address from tcgen05.alloc."""
     if not emitter.tmem:
         address = emitter.shared("tmem_addr", (1,), "uint32", align=16)
         emitter.tmem_address = address[0]
@@ -193,7 +193,7 @@ def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
 
 
 def allocate(emitter: Emitter, ctas: int) -> None:
-    """Tensor memory for all tiles: the first warp allocates it, and frees it when all warps are done with it.
+    """Emit the allocation of tensor memory by the first warp, and its deallocation after all warps have finished.
 
     ctas: those that allocate together, and wait for each other before they free it: a pair, or 1.
     """
@@ -213,7 +213,7 @@ def allocate(emitter: Emitter, ctas: int) -> None:
 
 
 def array_of(emitter: Emitter, view: View) -> tuple[Buffer, tuple[int, ...]]:
-    """The array of a view as TMA sees it, and its dimensions from the slowest to the fastest.
+    """Return the array of a view as TMA addresses it, and its dimensions from slowest to fastest.
 
     Raises TirxError for a view whose extents, strides or base are only known at run time.
     """
@@ -235,7 +235,7 @@ def array_of(emitter: Emitter, view: View) -> tuple[Buffer, tuple[int, ...]]:
 def tile_region(
     emitter: Emitter, blocks: Blocks, indices: Sequence[Expr], box: Sequence[tuple[Expr | int, int]] = ()
 ) -> Region:
-    """The part of an array that the tile at `indices` is, in the array's dimensions; some of it may be outside.
+    """Return the array region of the tile at `indices`, which may be partly out of bounds.
 
     box: (first, extent) along each dimension of the tile, for a part of it.
     """

@@ -1,4 +1,4 @@
-"""A function of nv_tileas as a kernel of tirx_mini.ir."""
+"""Code generation for a whole nv_tileas function as a kernel of tirx_mini.ir."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SERIAL_RULES: Rules = {**TENSOR_OPS, **ACCESS_OPS, **CONTROL_OPS, **WARP_DOT_OPS
 
 
 def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
-    """The rule of an operation whose result may be in shared memory, or that the tensor core may compute."""
+    """Return the rule of an operation whose result may be in registers or shared memory, or on the tensor core."""
     in_registers, in_shared = SERIAL_RULES[kind], ELSEWHERE.get(kind, dot)
 
     def rule(emitter: Emitter, op: Op) -> None:
@@ -63,7 +63,7 @@ RULES: Rules = {
 def emit_kernel(
     module: Module, grid: Sequence[int], params: Sequence[Buffer | Var] | None = None, rules: Rules = RULES
 ) -> PrimFunc:
-    """The kernel of the only function of `module`, for a grid of CTAs.
+    """Generate the kernel of the module's only function, for a grid of CTAs.
 
     params: one for each parameter of the function: a global buffer for a pointer, a variable for a number. By default
         they follow from the types, and from the arrays that pointers are made into.
@@ -100,12 +100,12 @@ def emit_kernel(
 
 
 def own_params(func: Op) -> list[Value]:
-    """The parameters of a function without its tensor maps, which the copies that use them add to the kernel."""
+    """Return a function's parameters without its tensor maps, which the copies add to the kernel themselves."""
     return [value for value in func.body.params if value.type is not TMA_DESC]
 
 
 def default_params(func: Op) -> list[Buffer | Var]:
-    """Parameters by their types. Raises TirxError for a pointer to an array whose extents the types do not say."""
+    """Return parameters derived from their types. Raises TirxError for a pointer to an array of unknown extents."""
     arrays: dict[Value, Memref] = {op.base: op.result.type for op in func.body.walk() if op.kind is aa.make_memref}
     found: list[Buffer | Var] = []
     for number, value in enumerate(own_params(func)):
@@ -121,7 +121,7 @@ def default_params(func: Op) -> list[Buffer | Var]:
 
 
 def _shape(array: Memref) -> tuple[int, ...]:
-    """The shape of a dense array, else the number of elements from the first to the last."""
+    """Return the shape of a dense array, else the number of elements that the array spans."""
     extents, strides = [n or 0 for n in array.shape], [n or 0 for n in array.strides]
     dense = [math.prod(extents[axis + 1 :]) for axis in range(len(extents))]
     if strides == dense:
@@ -130,7 +130,7 @@ def _shape(array: Memref) -> tuple[int, ...]:
 
 
 def _uses(body: Region) -> tuple[frozenset[Value], frozenset[Value]]:
-    """(values used more than once or in an inner region, values used at all)."""
+    """Return the values used more than once or in an inner region, and all used values."""
     home: dict[Value, Region] = {}
     counts: dict[Value, int] = {}
     inner: set[Value] = set()

@@ -1,4 +1,4 @@
-"""Reductions and scans: first the registers of a thread, then the lanes of a warp, then the warps."""
+"""Code generation for reductions and scans: within a thread, across lanes, then across warps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Combine = Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]]
 
 
 def reduce(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, name: str) -> list[Tile]:
-    """The tiles, of one layout, reduced along `axis`."""
+    """Reduce tiles of one layout along `axis`."""
     layout = tiles[0].layout
     mask = layout.mask(axis)
     for basis in layout.bases:
@@ -39,7 +39,7 @@ CHAINS = 4
 
 
 def _in_thread(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, buffers: Sequence[Buffer]) -> None:
-    """Reduce the registers along `axis`, in several chains where a thread has few results."""
+    """Reduce a thread's registers along `axis`, in several independent chains if it has few results."""
     layout = tiles[0].layout
     mask = layout.mask(axis)
     kept = [1 << bit for bit, basis in enumerate(layout.register) if basis & ~mask]
@@ -71,7 +71,7 @@ def _in_thread(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Comb
 
 
 def _join(emitter: Emitter, sums: Sequence[Buffer], count: int, combine: Combine) -> None:
-    """Combine the first `count` sums with the next ones."""
+    """Combine the first `count` partial results with the next ones."""
     emitter.loop(count, lambda p: _combined(emitter, sums, p, combine, [buffer[p + count] for buffer in sums]))
 
 
@@ -81,7 +81,7 @@ def _copy(emitter: Emitter, sums: Sequence[Buffer], buffers: Sequence[Buffer], r
 
 
 def _from_one(emitter: Emitter, count: int, body: Callable[[Expr], None]) -> None:
-    """`body` for 1 … count - 1, one after the other."""
+    """Emit `body` for 1 … count - 1, serially."""
     if count == 2:
         body(const(1))
     else:
@@ -91,7 +91,7 @@ def _from_one(emitter: Emitter, count: int, body: Callable[[Expr], None]) -> Non
 def _combined(
     emitter: Emitter, buffers: Sequence[Buffer], register: Expr, combine: Combine, others: Sequence[Expr]
 ) -> None:
-    """buffers[register] = combine(buffers[register], others)."""
+    """Emit buffers[register] = combine(buffers[register], others)."""
     index = [const(0) if buffer.scalar else register for buffer in buffers]
     results = combine([buffer[i] for buffer, i in zip(buffers, index, strict=True)], others)
     if len(buffers) > 1:
@@ -101,7 +101,7 @@ def _combined(
 
 
 def _in_warp(emitter: Emitter, layout: LinearLayout, mask: int, combine: Combine, buffers: Sequence[Buffer]) -> None:
-    """A butterfly: after each step, twice as many lanes agree."""
+    """Reduce across lanes by a butterfly of shuffles."""
     for bit, basis in enumerate(layout.lane):
         if basis & mask:
 
@@ -119,7 +119,7 @@ def _in_warp(emitter: Emitter, layout: LinearLayout, mask: int, combine: Combine
 def _across_warps(
     emitter: Emitter, layout: LinearLayout, mask: int, out: LinearLayout, combine: Combine, buffers: Sequence[Buffer]
 ) -> None:
-    """Let each warp write its results to shared memory, and read the results of the warps that share its elements."""
+    """Reduce across warps through shared memory."""
     bits = [bit for bit, basis in enumerate(layout.warp) if basis & mask]
     group = linear_index((emitter.warp, [1 << bits.index(b) if b in bits else 0 for b in range(len(layout.warp))]))
     size = out.size
@@ -156,7 +156,7 @@ def _across_warps(
 
 
 def _memories(emitter: Emitter, buffers: Sequence[Buffer], count: int) -> list[Buffer]:
-    """Scratch memory for `count` elements of each buffer, side by side."""
+    """Allocate scratch memory for `count` elements of each buffer, side by side."""
     found, offset = [], 0
     for buffer in buffers:
         found.append(emitter.scratch(buffer.dtype, count, offset))
@@ -168,7 +168,7 @@ def _memories(emitter: Emitter, buffers: Sequence[Buffer], count: int) -> list[B
 
 
 def scan(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, reverse: bool, name: str) -> list[Tile]:
-    """Inclusive scans of the tiles along `axis`, from its end if `reverse`."""
+    """Emit inclusive scans of the tiles along `axis`, in reverse if `reverse`."""
     layout = scan_layout(tiles[0].shape, axis, emitter.warps)
     own = [emitter.local(name, layout.registers, tile.dtype) for tile in tiles]
     for buffer, tile in zip(own, tiles, strict=True):
@@ -182,13 +182,13 @@ def scan(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, r
 
 
 def scan_layout(shape: Sequence[int], axis: int, warps: int) -> LinearLayout:
-    """Neighbours along `axis` in the registers of a thread, then in lanes, then in warps."""
+    """Return the layout with neighbours along `axis` in a thread's registers, then in lanes, then in warps."""
     order = (axis, *(a for a in reversed(range(len(shape))) if a != axis))
     return blocked(shape, warps=warps, vector=max(1, shape[axis] // (32 * warps)), order=order)
 
 
 class _Walk:
-    """A scan in progress. The registers of `own` hold the elements, and then the sums up to them."""
+    """A scan in progress. The registers `own` hold the elements, and later their prefix results."""
 
     def __init__(
         self, emitter: Emitter, layout: LinearLayout, axis: int, combine: Combine, reverse: bool, own: Sequence[Buffer]
@@ -201,7 +201,7 @@ class _Walk:
         self.warp_bits = sum(bool(basis & mask) for basis in layout.warp)
 
     def register(self, group: Expr | int, step: Expr | int) -> Expr:
-        """The register of the element at `step` on the way, in a group of those along the axis."""
+        """Return the register of the element at position `step` in scan order."""
         last = (1 << len(self.along)) - 1
         return linear_index((group, self.rest), (last - step if self.reverse else step, self.along))
 
@@ -223,16 +223,16 @@ class _Walk:
             _from_one(self.emitter, 1 << len(self.along), one)
 
     def _after(self, before: Sequence[Expr]) -> Combine:
-        """A combination with the preceding elements, which takes elements as the second operand."""
+        """Return a combination that prepends the preceding elements' result to its first argument."""
         return lambda elements, _: self.combine(before, elements)
 
     def position(self, number: Expr, bits: int) -> Expr:
-        """How many lanes, or warps, come before on the way."""
+        """Return the number of preceding lanes or warps in scan order."""
         place = number % (1 << bits)
         return (1 << bits) - 1 - place if self.reverse else place
 
     def in_warp(self) -> list[Buffer]:
-        """Add the sums of the lanes before; returns the sum of all lanes up to each one's, by groups."""
+        """Scan across lanes; return the inclusive prefix of lane totals, by group."""
         emitter, last = self.emitter, (1 << len(self.along)) - 1
         totals = [emitter.local("total", 1 << len(self.rest), buffer.dtype) for buffer in self.own]
         place = emitter.bind("place", self.position(emitter.lane, self.lane_bits))
@@ -253,7 +253,7 @@ class _Walk:
         return totals
 
     def _from_lane(self, totals: Sequence[Buffer], group: Expr, distance: int) -> list[Expr]:
-        """The value of the lane `distance` lanes before this one."""
+        """Return the values of the lane `distance` lanes earlier in scan order."""
         emitter = self.emitter
         name = "shfl.down" if self.reverse else "shfl.up"
         return [
@@ -262,7 +262,7 @@ class _Walk:
         ]
 
     def prefix(self, group: Expr, before: Sequence[Expr]) -> None:
-        """Combine all elements of a group with the elements before them."""
+        """Combine the elements of a group with the result of the preceding elements."""
 
         def one(step: Expr) -> None:
             _combined(self.emitter, self.own, self.register(group, step), self._after(before), [])
@@ -270,7 +270,7 @@ class _Walk:
         self.emitter.loop(1 << len(self.along), one, parallel=False, name="k")
 
     def across_warps(self, totals: Sequence[Buffer]) -> None:
-        """Add the sums of the warps before, which come through shared memory."""
+        """Scan across warps through shared memory."""
         emitter, warps = self.emitter, 1 << self.warp_bits
         lane_mask = (1 << self.lane_bits) - 1
         slots = (1 << len(self.rest)) * (32 >> self.lane_bits) * emitter.warps

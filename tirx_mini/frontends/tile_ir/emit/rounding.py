@@ -1,4 +1,4 @@
-"""Operations that round as their program asks: directed rounding, numbers of tf32, subnormal numbers as zeros."""
+"""Operations with explicit rounding: directed rounding, tf32 and flush-to-zero."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PTX: Mapping[str, str] = {"float16": "f16", "bfloat16": "bf16", "float32": "f32
 
 
 def rounded(op: Op) -> Compute | None:
-    """The value of an operation with a rounding mode or `flush_to_zero`; None where the plain one is right."""
+    """Return an operation's value with a rounding mode or `flush_to_zero`, or None if the default code is correct."""
     mode = getattr(op, "rounding_mode", "nearest_even")
     flushes = bool(getattr(op, "flush_to_zero", False))
     if mode in _EXACT and not flushes:
@@ -50,7 +50,7 @@ def rounded(op: Op) -> Compute | None:
 
 
 def float_conversion(mode: str, target: DataType, tf32: bool) -> Compute | None:
-    """A conversion between floats that does not round to the nearest number of the IR's type; None for one that does.
+    """Return a float conversion with non-default rounding, or None if the default rounding applies.
 
     tf32: whether the result is to be one of tf32, which the IR has as float32.
     """

@@ -1,4 +1,4 @@
-"""Code of stores by TMA: each warpgroup writes its part of a tile to shared memory, and one of its threads stores it.
+"""Code generation for TMA stores: each warpgroup writes its part to shared memory, and one thread stores it.
 
 The groups of bulk copies are counted in each thread, so the same thread of a warpgroup issues all of its stores (PTX
 ISA: "cp.async.bulk.commit_group").
@@ -27,7 +27,7 @@ from .values import Blocks, Tile
 
 @dataclass(frozen=True)
 class Written:
-    """A tile of a matrix in shared memory. layout: that of the registers that it was written from."""
+    """A tile of a matrix in shared memory. layout: the layout of the registers that wrote it."""
 
     memory: SharedTile
     layout: LinearLayout
@@ -44,7 +44,7 @@ def _alloc_tensor(emitter: Emitter, op: Op) -> None:
 
 
 def write(emitter: Emitter, op: Op) -> None:
-    """insert_slice of a tile in registers into shared memory. Each writing thread ends with a proxy fence."""
+    """Lower insert_slice from registers to shared memory; each writing thread ends with a proxy fence."""
     memory: SharedTile = emitter.value(op.destination)
     tile = emitter.held(emitter.tile(op.source), op.source.hint or "part")
     shape = [extent for extent in tile.shape if extent > 1]
@@ -60,7 +60,7 @@ def write(emitter: Emitter, op: Op) -> None:
 def _boxes(
     emitter: Emitter, memory: SharedTile, registers: Buffer, layout: LinearLayout
 ) -> Iterator[tuple[Region, Region]]:
-    """(shared memory, registers) of the parts that a warpgroup copies."""
+    """Yield the parts that a warpgroup copies, as (shared memory, registers)."""
     (first_row, rows), (first_col, cols) = own_box(emitter, layout)
     if layout.lane[0] == 2:  # an accumulator of wgmma: two neighbours a thread
         yield memory.region((first_row, rows), (first_col, cols)), _all(as_tile(registers, rows, cols))
@@ -82,7 +82,7 @@ def _all(tile: Buffer) -> Region:
 
 
 def own_box(emitter: Emitter, layout: LinearLayout) -> tuple[tuple[Expr | int, int], tuple[Expr | int, int]]:
-    """(first, extent) of the rows and of the columns of a tile that the executing warpgroup holds."""
+    """Return the rows and columns of a tile that the executing warpgroup holds, each as (first, extent)."""
     rows, cols = layout.shape
     along_m, along_n = groups_of(layout)
     rows, cols = rows // along_m, cols // along_n
@@ -116,14 +116,14 @@ def _tma_store(emitter: Emitter, op: Op) -> None:
 
 
 def _wait_tma_store(emitter: Emitter, op: Op) -> None:
-    """The issuing thread waits, and then all others of its warpgroup for it."""
+    """Wait for TMA stores in the issuing thread, then synchronise its warpgroup."""
     with emitter.when(_leader(emitter)):
         emitter.issue("cp.async.bulk.wait_group", op.pending, read=op.read)
     emitter.sync_group()
 
 
 def _leader(emitter: Emitter) -> Expr:
-    """Return whether the executing thread issues the stores of its warpgroup."""
+    """Return the condition that the executing thread issues its warpgroup's stores."""
     return binary("and", binary("==", emitter.warp % 4, 0), binary("==", emitter.lane, 0))
 
 

@@ -1,4 +1,4 @@
-"""Operations on tensors in registers: elementwise ones, shapes, reductions."""
+"""Code generation for register tensors: elementwise operations, shape changes and reductions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Rule = Callable[[Emitter, Op], None]
 
 
 def element_dtype(value: Value) -> DataType:
-    """The dtype of a number, or of a tensor's elements."""
+    """Return the dtype of a number, or of a tensor's elements."""
     return dtype_of(value.type.element if isinstance(value.type, Tensor) else value.type)
 
 
@@ -42,7 +42,7 @@ def layout_of(value: Value) -> LinearLayout:
 
 
 def compute(emitter: Emitter, op: Op, function: Callable[..., Expr], cost: int = 1) -> None:
-    """`function` of the operands, of each element if they are tensors."""
+    """Emit `function` on the operands, elementwise for tensors."""
     given = [emitter.value(value) for value in op.operands]
     (result,) = op.results
     if not isinstance(result.type, Tensor):
@@ -54,7 +54,7 @@ def compute(emitter: Emitter, op: Op, function: Callable[..., Expr], cost: int =
 def elementwise(
     layout: LinearLayout, dtype: DataType, given: Sequence[Tile | Expr], function: Callable[..., Expr], cost: int = 1
 ) -> Tile:
-    """`function` of each element of tiles, and of numbers that all elements share."""
+    """Apply `function` elementwise to tiles and to numbers shared by all elements."""
     tiles = [part for part in given if isinstance(part, Tile)]
 
     def at(r: Expr) -> Expr:
@@ -74,7 +74,7 @@ def _elementwise(name: str) -> Rule:
 
 
 def _divide(emitter: Emitter, op: Op) -> None:
-    """A quotient that is rounded to 16 bits next is a product with a reciprocal, computed once for each divisor."""
+    """Emit a division; one rounded to 16 bits next becomes a product with a reciprocal computed once per divisor."""
     divisor = emitter.value(op.rhs)
     next_ops = emitter.users.get(op.result, ())
     to_half = bool(next_ops) and all(user.kind is aa.fp_to_fp and _is_half(user.result) for user in next_ops)
@@ -127,7 +127,7 @@ def _constant(emitter: Emitter, op: Op) -> None:
 
 
 def _table(emitter: Emitter, layout: LinearLayout, dtype: DataType, numbers: list[Any]) -> Tile:
-    """A tile of given numbers: each thread picks its own among them."""
+    """Return a tile of constants, from which each thread selects its own."""
 
     def at(r: Expr) -> Expr:
         element = emitter.index(layout, r)
@@ -159,7 +159,7 @@ def _make_range(emitter: Emitter, op: Op) -> None:
 
 
 def _shaped(function: Callable[[Emitter, Op, Tile], Tile]) -> Rule:
-    """A rule for an operation on one tensor, of numbers or of pointers."""
+    """Return the rule of an operation on one tensor, of numbers or pointers."""
 
     def rule(emitter: Emitter, op: Op) -> None:
         source = emitter.value(op.source)
@@ -173,7 +173,7 @@ def _shaped(function: Callable[[Emitter, Op, Tile], Tile]) -> Rule:
 
 
 def _placed(emitter: Emitter, op: Op, tile: Tile) -> Tile:
-    """`tile` in the layout of the result."""
+    """Convert `tile` to the result's layout."""
     return moved(emitter, tile, layout_of(op.result), op.result.hint or "x")
 
 
@@ -184,7 +184,7 @@ _convert = _shaped(_placed)
 
 
 def _extract(emitter: Emitter, op: Op) -> None:
-    """One element as a number that all threads agree on."""
+    """Extract one element as a value uniform across threads."""
     tile = emitter.tile(op.source)
     shape, indices = tile.shape, [emitter.scalar(index) for index in op.indices] or [const(0)] * len(tile.shape)
     number: Expr = const(0)
@@ -194,7 +194,7 @@ def _extract(emitter: Emitter, op: Op) -> None:
 
 
 def _extract_slice(emitter: Emitter, op: Op) -> None:
-    """A part of a tile: some registers of each thread, or by way of shared memory where other threads hold it."""
+    """Extract a slice of a tile, by register renaming or through shared memory if other threads hold it."""
     tile, target = emitter.tile(op.source), layout_of(op.result)
     start = _slice_start(emitter, op, tile.shape, target.shape)
     found, first = tile.layout.part(target.shape), int_value(emitter.analyzer.simplify(start))
@@ -207,7 +207,7 @@ def _extract_slice(emitter: Emitter, op: Op) -> None:
 
 
 def _slice_start(emitter: Emitter, op: Op, whole: Sequence[int], part: Sequence[int]) -> Expr:
-    """The row-major number of the first element of a slice."""
+    """Return the row-major index of a slice's first element."""
     number: Expr = const(0)
     for extent, step, index in zip(whole, part, op.indices, strict=True):
         number = number * extent + emitter.scalar(index) * step
@@ -225,13 +225,13 @@ def _exchanged(emitter: Emitter, tile: Tile, target: LinearLayout, start: Expr) 
 
 
 def write_rows(emitter: Emitter, memory: Buffer, tile: Tile, start: Expr | int = 0) -> None:
-    """Write a tile to shared memory, in row-major order."""
+    """Write a tile to shared memory in row-major order."""
     with emitter.when(emitter.owner(tile.layout)):
         emitter.loop(tile.registers, lambda r: emitter.store(memory, emitter.index(tile.layout, r) + start, tile.at(r)))
 
 
 def within(emitter: Emitter, part: LinearLayout, whole: Tile, register: Expr) -> Expr:
-    """The offset of an element from the first one of its slice, in the row-major order of the whole."""
+    """Return the offset of an element from its slice's first element, in the whole tile's row-major order."""
     number: Expr = const(0)
     for axis, extent in enumerate(whole.shape):
         number = number * extent + emitter.coordinate(part, axis, register)
@@ -261,7 +261,7 @@ def _read_rows(emitter: Emitter, memory: Buffer, layout: LinearLayout) -> Tile:
 
 
 def _cat(emitter: Emitter, op: Op) -> None:
-    """Two tiles side by side."""
+    """Concatenate two tiles."""
     target, dim = layout_of(op.result), op.dim
     memory = emitter.scratch(element_dtype(op.result), target.size)
     emitter.fill()
@@ -288,7 +288,7 @@ def _cat(emitter: Emitter, op: Op) -> None:
 
 
 def _combine(emitter: Emitter, op: Op) -> Callable[[Sequence[Expr], Sequence[Expr]], Sequence[Expr]]:
-    """The body of a reduction, as a function of the preceding result and of elements."""
+    """Return the body of a reduction as a function of the accumulated result and new elements."""
 
     def combine(before: Sequence[Expr], elements: Sequence[Expr]) -> Sequence[Expr]:
         pairs = [part for pair in zip(elements, before, strict=True) for part in pair]

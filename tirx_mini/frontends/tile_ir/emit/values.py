@@ -1,4 +1,4 @@
-"""The registers and variables that hold a value of nv_tileas while its code is emitted."""
+"""Representations of nv_tileas values during code generation: registers, variables and views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ At = Callable[[Expr], Expr]
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile in registers: each thread holds the elements that `layout` gives it.
+    """A tile in registers, in which each thread holds the elements assigned by `layout`.
 
     at: the value of a register. It is an expression, computed where it is used, until the tile is held in a buffer.
     reads: the buffers that these expressions read.
@@ -46,7 +46,7 @@ class Tile:
 
     @property
     def cheap(self) -> bool:
-        """Return whether it may as well be computed again at each use."""
+        """Return whether recomputing the tile at each use is acceptable."""
         return self.cost <= MOST_COST
 
     @property
@@ -58,8 +58,7 @@ class Tile:
         return self.layout.registers
 
     def renamed(self, layout: LinearLayout, register: Callable[[Expr], Expr] | None = None) -> Tile:
-        """The same registers, renamed to the registers of `layout`. register: the register to read for one of `layout`.
-        """
+        """Return the same registers under another layout. register: the register to read for one of `layout`."""
         if register is None:
             return replace(self, layout=layout)
         at, narrow = self.at, self.narrow
@@ -72,7 +71,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Pointers:
-    """A tile of addresses, or one: elements of one global buffer.
+    """A tile of addresses, or one address, of elements in one global buffer.
 
     offsets: of the elements, from the start of the buffer; a number where it is one address.
     """
@@ -83,7 +82,7 @@ class Pointers:
 
 @dataclass(frozen=True)
 class View:
-    """A global buffer as a tensor (nv_tileaa: memref).
+    """A global buffer viewed as a tensor (nv_tileaa: memref).
 
     shape, strides: in elements.
     base: the element at index 0.
@@ -97,7 +96,7 @@ class View:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A view, cut into tiles (nv_tileaa: block_tile).
+    """A view partitioned into tiles (nv_tileaa: block_tile).
 
     tile: the extents of a tile, one for each dimension of the view, which `order` may permute: dimension i of a tile
         lies along dimension order[i] of the view.
@@ -113,17 +112,17 @@ class Blocks:
 
 
 def in_buffer(buffer: Buffer, layout: LinearLayout) -> Tile:
-    """The tile that the registers of `buffer` hold."""
+    """Return the tile held in the registers `buffer`."""
     return Tile(layout, buffer.dtype, lambda r: element(buffer, r), frozenset({buffer}), buffer=buffer)
 
 
 def element(buffer: Buffer, register: Expr | int) -> Expr:
-    """A register of a buffer of registers."""
+    """Return one register of a register buffer."""
     index = const(0) if buffer.scalar else as_expr(register)
     return BufferLoad(buffer.dtype, buffer, (index,))
 
 
 def constant(layout: LinearLayout, value: float | int | bool, dtype: DataType) -> Tile:
-    """A tile whose elements are all equal."""
+    """Return a tile of equal elements."""
     number = const(value, dtype)
     return Tile(layout, dtype, lambda _: number, cost=0, uniform=True)

@@ -1,4 +1,4 @@
-"""Dots by single warps: mma.sync on fragments in registers, and multiply-add of single threads."""
+"""Code generation for warp-level dots: mma.sync on register fragments, and per-thread multiply-add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .values import Tile, in_buffer
 
 
 def _mma_sync(emitter: Emitter, op: Op) -> None:
-    """acc += a b, for each fragment of 16 × 8 of the accumulator and each step of mma.sync along K."""
+    """Emit acc += a b, for each 16 × 8 fragment of the accumulator and each step of mma.sync along K."""
     dtype, total = factor_dtype(op.lhs.type.element, op.signed_lhs), dtype_of(op.acc.type.element)
     product = tensor_product(MMA_SYNC, dtype, total)
     assert product is not None
@@ -49,7 +49,7 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
 
 
 def _fragments(emitter: Emitter, value: Value, dtype: DataType) -> Tile:
-    """An operand in registers. Those of tf32 hold bits (PTX ISA, "mma": operands of .tf32 are of type .b32)."""
+    """Return an operand in registers, with tf32 elements as bits (PTX ISA, "mma": .tf32 operands are of type .b32)."""
     tile = emitter.tile(value)
     if tile.dtype == FLOAT32:
         tile = elementwise(tile.layout, UINT32, [tile], lambda x: reinterpret(UINT32, x))
@@ -59,7 +59,7 @@ def _fragments(emitter: Emitter, value: Value, dtype: DataType) -> Tile:
 
 
 class _Steps:
-    """The fragments that a warp multiplies: how many along M (with batches), N and K, and in which registers each is.
+    """The fragments that a warp multiplies: their counts along M (with batches), N and K, and their registers.
 
     The registers of a fragment lie side by side; then fragments follow along K (of A and B) or N (of the accumulator).
     """
@@ -74,7 +74,7 @@ class _Steps:
 
     @staticmethod
     def _others(layout: LinearLayout, fragment: int) -> int:
-        """Fragments along all dimensions but the last."""
+        """Return the number of fragments along all dimensions but the last."""
         mask = layout.mask(len(layout.shape) - 1)
         return 1 << sum(not basis & mask for basis in layout.register[fragment:])
 
@@ -82,7 +82,7 @@ class _Steps:
         return (m * self.inner + k) * self.of_one["a"]
 
     def of_b(self, m: Expr, n: Expr, k: Expr) -> Expr:
-        """B has as many batches as A, whose rows of all batches are counted together."""
+        """Return the first register of a B fragment; rows of A are counted across all batches."""
         batch = m // (self.rows // self.batched)
         return ((batch * self.cols + n) * self.inner + k) * self.of_one["b"]
 
@@ -91,7 +91,7 @@ class _Steps:
 
 
 def _fma(emitter: Emitter, op: Op) -> None:
-    """Each thread multiplies rows of A and columns of B, which all threads read from shared memory."""
+    """Emit a dot by per-thread multiply-add on rows of A and columns of B read from shared memory."""
     acc = emitter.take(op.acc)
     assert acc.buffer is not None
     a, b = emitter.tile(op.lhs), emitter.tile(op.rhs)
@@ -123,7 +123,7 @@ def _fma(emitter: Emitter, op: Op) -> None:
 
 
 def _row(emitter: Emitter, layout: LinearLayout, register: Expr) -> Expr:
-    """The row of A for an element of the accumulator, counted through all batches."""
+    """Return the row of A for an accumulator element, counted across batches."""
     return emitter.index(layout, register) // layout.shape[-1]
 
 

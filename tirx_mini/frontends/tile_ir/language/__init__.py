@@ -1,4 +1,4 @@
-"""The language of tile programs: cuTile's names, and the tracer that turns a kernel into cuda_tile."""
+"""The tile language: cuTile's public names, and the tracer that lowers kernels to cuda_tile."""
 
 from .compile import (
     ArraySpec,

@@ -1,4 +1,4 @@
-"""The rules for arguments of operations: constants, shapes, indices, dtypes, keywords."""
+"""Validation of operation arguments: constants, shapes, indices, dtypes and keywords."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def constant_int(value: Any, what: str) -> int:
-    """An integer that is known when the program is compiled. what: as in "the axis"."""
+    """Return an integer compile-time constant. what: its name in messages, such as "the axis"."""
     number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int):
         known = "" if is_constant(value) or not isinstance(value, TileValue) else ", which is known only at run time"
@@ -48,21 +48,21 @@ def constant_bool(value: Any, what: str) -> bool:
 
 
 def constant_ints(value: Any, what: str) -> tuple[int, ...]:
-    """A tuple of integer constants; one integer stands for a tuple of one."""
+    """Return a tuple of integer constants; a single integer becomes a 1-tuple."""
     if not isinstance(value, tuple):
         return (constant_int(value, what),)
     return tuple(constant_int(item, f"item {i} of {what}") for i, item in enumerate(value))
 
 
 def shape_of(value: Any, what: str = "the shape") -> tuple[int, ...]:
-    """The shape of a tile: integer constants that are powers of two."""
+    """Return the shape of a tile, whose extents are constant powers of two."""
     shape = constant_ints(value, what)
     tile_type(int32, shape)
     return shape
 
 
 def axis_of(value: Any, rank: int, what: str = "axis") -> int:
-    """An axis from 0 to rank - 1; negative ones count from the end."""
+    """Return an axis normalised to 0 … rank - 1; negative axes count from the end."""
     axis = constant_int(value, what)
     if not -rank <= axis < rank:
         raise TileShapeError(f"{what}={axis} is out of range for {rank} dimension{'s' if rank != 1 else ''}")
@@ -81,7 +81,7 @@ def dtype_of(value: Any, what: str = "dtype") -> DType:
 
 
 def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
-    """A member of an enumeration, one of `allowed` if any are given."""
+    """Return a member of an enumeration, restricted to `allowed` if given."""
     if not isinstance(value, kind):
         raise TileTypeError(f"{what} must be one of ct.{kind.__name__}, not {describe(value)}")
     if allowed and value not in allowed:
@@ -91,7 +91,7 @@ def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
 
 
 def typed(value: Any) -> Any:
-    """A value of Python as tile code has it: NumPy's numbers are strictly typed constants, and dtypes are cuTile's."""
+    """Convert a Python value to tile code: NumPy numbers become strictly typed constants, and dtypes cuTile's."""
     if type(value) is tuple:
         return tuple(typed(item) for item in value)
     if isinstance(value, np.generic):
@@ -107,7 +107,7 @@ def array_of(value: Any, what: str) -> ArrayValue:
 
 
 def tile_of(tr: Tracer, value: Any, what: str) -> TileValue:
-    """A tile; a constant becomes a scalar of its own type."""
+    """Return a tile; a constant becomes a scalar of its own type."""
     if isinstance(value, TileValue):
         return value
     if is_constant(value):
@@ -116,7 +116,7 @@ def tile_of(tr: Tracer, value: Any, what: str) -> TileValue:
 
 
 def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue:
-    """A constant as a scalar, of `dtype` or of its own type."""
+    """Materialise a constant as a scalar, of `dtype` or of its own type."""
     number = plain(value)
     own = value.dtype if isinstance(value, Strict) else default_dtype(number)
     wanted = dtype or own
@@ -128,7 +128,8 @@ def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue
 
 
 def cast_to(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
-    """A tile or number as `dtype`, where that is the type in which both meet: wider, or a float of an integer."""
+    """Convert a tile or number implicitly to `dtype`, which must be the common type: wider, or a float for an integer.
+    """
     if is_constant(value) and own_dtype(value) is None:
         number = plain(value)
         if isinstance(number, float) and not dtype.is_float:
@@ -149,7 +150,7 @@ def _cast_hint(dtype: DType) -> str:
 
 
 def fill_of(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
-    """A number for a new tile of `dtype`; any number becomes it."""
+    """Convert any number to `dtype` for a new tile."""
     if is_constant(value):
         return materialize(tr, plain(value), dtype)
     if isinstance(value, TileValue) and value.shape == ():
@@ -158,7 +159,7 @@ def fill_of(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
 
 
 def scalar_index(tr: Tracer, value: Any, what: str) -> TileValue:
-    """A scalar integer, int32 unless it is wider."""
+    """Return a scalar integer index, widened to at least int32."""
     if isinstance(value, TileValue) and value.shape == () and value.dtype.is_integer:
         return tr.emit.wide(value, 32)
     number = plain(value)
@@ -168,7 +169,7 @@ def scalar_index(tr: Tracer, value: Any, what: str) -> TileValue:
 
 
 def index_tuple(tr: Tracer, value: Any, rank: int, what: str = "the index") -> tuple[TileValue, ...]:
-    """One scalar integer for each dimension, all of one type."""
+    """Return one scalar integer per dimension, all of one type."""
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
         raise TileShapeError(f"{what} has {len(items)} item{'s' if len(items) != 1 else ''}, but the array has "
@@ -179,7 +180,7 @@ def index_tuple(tr: Tracer, value: Any, rank: int, what: str = "the index") -> t
 
 
 def axes_order(value: Any, rank: int) -> tuple[int, ...]:
-    """The order of axes of `load` and `store`: "C", "F" or a permutation."""
+    """Return the axis order of `load` and `store`: "C", "F" or a permutation."""
     if value == "C":
         return tuple(range(rank))
     if value == "F":
@@ -197,7 +198,7 @@ def permutation(value: Any, rank: int, what: str) -> tuple[int, ...]:
 
 
 def common_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all broadcast."""
+    """Return the common broadcast shape."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -209,7 +210,7 @@ def common_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def common_dtype(x: Any, y: Any) -> DType:
-    """The type in which two operands meet: tiles, strictly typed and loosely typed constants."""
+    """Return the common type of two operands: tiles, or strictly or loosely typed constants."""
     own_x, own_y = own_dtype(x), own_dtype(y)
     if own_x is not None and own_y is not None:
         return promote(own_x, own_y)
@@ -221,5 +222,5 @@ def common_dtype(x: Any, y: Any) -> DType:
 
 
 def own_dtype(value: Any) -> DType | None:
-    """The type of a tile or a strictly typed constant; None for a loosely typed one."""
+    """Return the type of a tile or strictly typed constant, or None for a loosely typed constant."""
     return value.dtype if isinstance(value, (TileValue, Strict)) else None

@@ -1,4 +1,4 @@
-"""Branches that are decided at run time, and the variables that they merge."""
+"""Tracing of run-time branches, and merging of their variables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .values import (
 
 @dataclass(eq=False)
 class Path:
-    """One arm of a branch: what it emitted, how it ends, and the variables and tokens at its end."""
+    """One arm of a branch: its emitted code and exit, with the variables and tokens at its end."""
 
     block: Builder
     end: Exit
@@ -41,7 +41,7 @@ class Path:
 
 
 class Branches(Carrying):
-    """`if`, `x if c else y`, and operators that execute one side."""
+    """Traces `if`, `x if c else y` and short-circuit operators."""
 
     def branch(
         self,
@@ -51,7 +51,7 @@ class Branches(Carrying):
         otherwise: Sequence[ast.stmt],
         consumed: bool,
     ) -> Exit | None:
-        """An `if`. consumed: whether its arms contain the rest of the block, since one of them may leave it."""
+        """Trace an `if`. consumed: whether its arms include the rest of the block, since one of them may leave it."""
         frame = self.frame
         names, tokens = frame.names, self.order.state
         arms = [
@@ -91,7 +91,7 @@ class Branches(Carrying):
         self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, Any], tokens: Mapping[int, Tokens],
         wanted: frozenset[str], returned: bool = False,
     ) -> Any:  # fmt: skip
-        """End both arms, and continue with variables that have the values of the arm that was taken.
+        """Terminate both arms, and continue with the merged variables.
 
         wanted: the variables that are read later. returned: whether what the arms return is merged, and returned.
         """
@@ -129,7 +129,7 @@ class Branches(Carrying):
         return None
 
     def _unify(self, name: str, a: Any, b: Any, arms: Sequence[Path], yields: list[list[Value]]) -> Any:
-        """The value of a variable after a branch, as a template; what each arm yields for it goes to `yields`."""
+        """Merge the values of a variable after a branch into a template, and append each arm's value to `yields`."""
         if same_constant(a, b):
             return b if isinstance(b, Strict) else a
         if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
@@ -146,7 +146,7 @@ class Branches(Carrying):
         return template
 
     def _template(self, a: Any, b: Any) -> Any:
-        """A value of the type that a variable has after a branch: a tile's, where a constant is the other value."""
+        """Return a template of a variable's type after a branch; a tile's type takes precedence over a constant's."""
         tile = next((v for v in (a, b) if isinstance(v, TileValue)), None)
         if tile is not None:
             return tile
@@ -155,7 +155,7 @@ class Branches(Carrying):
         return a
 
     def _end(self, arm: Path, how: str, values: list[Value], roots: list[int]) -> None:
-        """Append the terminator of an arm."""
+        """Append an arm's terminator."""
         with self.emit.into(arm.block):
             self.order.state = arm.tokens
             self.emit.emit(how, [*values, *self.order.start(roots)])
@@ -168,7 +168,7 @@ class Branches(Carrying):
     def _leave(
         self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, Any], tokens: Mapping[int, Tokens]
     ) -> Exit:
-        """An `if` of which one arm ends the loop; the iteration continues with the other."""
+        """Trace an `if` with one arm that leaves the loop; the iteration continues with the other arm."""
         context: LoopContext = self.frame.loops[-1]
         stays = next(arm for arm in arms if arm.end.how is How.CONTINUE)
         leaves_ = next(arm for arm in arms if arm.end.how is How.BREAK)
@@ -199,7 +199,7 @@ class Branches(Carrying):
         return Exit(How.CONTINUE)
 
     def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: Any, otherwise: Any) -> Any:
-        """``x if condition else y``; each is a syntax tree, or a value."""
+        """Trace ``x if condition else y``, whose arms are syntax trees or values."""
         names, tokens = self.frame.names, self.order.state
         arms = []
         for arm, where in ((then, "where the condition holds"), (otherwise, "where the condition does not hold")):
@@ -220,7 +220,7 @@ class Branches(Carrying):
 
 
 def _undefined(arms: Sequence[Path], a: Any, b: Any) -> Undefined:
-    """The value of a variable that only one arm assigns."""
+    """Return the value of a variable that only one arm assigns."""
     for arm, value in zip(arms, (a, b), strict=True):
         if value is MISSING:
             return Undefined(None, arm.where)

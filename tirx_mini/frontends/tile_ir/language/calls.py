@@ -1,4 +1,4 @@
-"""Calls in tile code: operations, functions of the program, which are inlined, and a few builtins of Python."""
+"""Tracing of calls: operations, inlined program functions and a few Python builtins."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _MOST_RECURSION = 32
 
 
 class Calls(Tracer):
-    """Calls. Operations emit; functions of the program are traced in a frame of their own."""
+    """Traces calls. Operations emit code; program functions are traced inline in their own frame."""
 
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if isinstance(function, Operation):
@@ -130,7 +130,7 @@ class Calls(Tracer):
         raise TileUnsupportedFeatureError(f"`{name}` cannot be called in tile code", hint=instead)
 
     def _compile_time(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A function of Python on constants."""
+        """Evaluate a Python function on constants."""
         for value in (*args, *kwargs.values()):
             if isinstance(value, (TileValue, Formatted)):
                 name = getattr(function, "__name__", str(function))
@@ -153,7 +153,7 @@ class Calls(Tracer):
     # -- Functions of the program --------------------------------------------------------------------------------------
 
     def _inline(self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The value of a call of a Python function, traced at the place of the call."""
+        """Trace a Python function inline at its call site, and return its value."""
         if is_context_manager(function):
             raise TileTypeError(
                 f"`{function.__name__}` is a context manager", hint=f"write `with {function.__name__}(…) as x:`"
@@ -164,7 +164,7 @@ class Calls(Tracer):
     def bound(
         self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[FunctionSource, dict[str, Any]]:
-        """The source of a Python function, and its variables at the beginning of a call.
+        """Return the source of a Python function and its variables at the start of a call.
 
         One that wraps another, as decorators make them, is read itself.
         """
@@ -186,7 +186,7 @@ class Calls(Tracer):
     def _bind(
         self, name: str, params: ast.arguments, outer: Frame, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Arguments of a function that tile code defines, by the names of its parameters."""
+        """Bind the arguments of a function defined in tile code to its parameters."""
         kinds = inspect.Parameter
         defaults = [None] * (len(params.posonlyargs) + len(params.args) - len(params.defaults)) + list(params.defaults)
         listed = [
@@ -221,7 +221,7 @@ class Calls(Tracer):
         self, source: FunctionSource, node: ast.FunctionDef | ast.Lambda, function: FunctionType, names: dict[str, Any],
         outer: Frame | None, inlined_at: Span | None,
     ) -> Any:  # fmt: skip
-        """Trace a function with its parameters in `names`, and return what it returns."""
+        """Trace a function with its parameters in `names`, and return its result."""
         body = with_plain_loops(node) if isinstance(node, ast.FunctionDef) else node
         self.frames.append(self.frame_of(source, node, body, function, names, outer, inlined_at))
         try:
@@ -236,7 +236,7 @@ class Calls(Tracer):
         self, source: FunctionSource, node: ast.FunctionDef | ast.Lambda, body: ast.FunctionDef | ast.Lambda,
         function: FunctionType, names: dict[str, Any], outer: Frame | None, inlined_at: Span | None,
     ) -> Frame:  # fmt: skip
-        """The frame of a call. body: `node`, or the form of it that is traced."""
+        """Create the frame of a call. body: `node`, or its normalised form that is traced."""
         if sum(frame.node is node for frame in self.frames) >= _MOST_RECURSION:
             name = node.name if isinstance(node, ast.FunctionDef) else "the lambda"
             raise TileRecursionError(
@@ -323,7 +323,7 @@ _handled: Mapping[Any, Callable[..., Any]] = MappingProxyType({
 
 
 def _computes_constants(function: Any) -> bool:
-    """Return whether a function of Python may take constants: the numeric builtins, `math`, methods of strings."""
+    """Return whether a Python function accepts constants: numeric builtins, `math` and string methods."""
     if function in _CONSTANT_ONLY:
         return True
     owner = getattr(function, "__self__", None)

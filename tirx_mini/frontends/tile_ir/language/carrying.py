@@ -1,4 +1,4 @@
-"""Variables that loops and branches hand on: as which types, and from where."""
+"""Variables carried by loops and branches, with their types and origins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .values import (
 
 @dataclass(eq=False)
 class LoopContext:
-    """The values that the iterations of a loop carry.
+    """The loop-carried values of a loop.
 
     names: the variables, with values of the types that they have at the beginning of each iteration.
     roots: the arrays whose tokens are carried.
@@ -54,7 +54,7 @@ class LoopContext:
     step: TileValue | None = None
 
     def constants(self) -> dict[str, Any]:
-        """The variables that are the same constant wherever the loop is left."""
+        """Return the variables with the same constant value at every exit of the loop."""
         found: dict[str, Any] = {}
         for name in self.names:
             kept = self.header.get(name)
@@ -68,14 +68,14 @@ class LoopContext:
 
 
 class Carrying(Tracer):
-    """Values that regions take and yield: the tiles in variables, and the tokens of arrays."""
+    """Handles values that regions take and yield: tiles in variables, and memory tokens of arrays."""
 
     def _dynamic(self, value: Any) -> Any:
-        """A value as it is carried: constants become scalars, of their own types."""
+        """Convert a value to its carried form, in which constants become scalars of their own types."""
         return map_leaves(lambda leaf: materialize(self, leaf) if is_constant(leaf) else leaf, value)
 
     def one_of_arrays(self, first: Sequence[Any], others: Sequence[Any]) -> ChoiceValue | None:
-        """For arrays among the arguments, of one dtype and rank: the first of them, where there may be another."""
+        """Return one array to stand for argument arrays of the same dtype and rank that may be exchanged."""
         items: list[Any] = []
         for value in (*first, *others):
             found = value.items if isinstance(value, ChoiceValue) else (value,)
@@ -90,13 +90,13 @@ class Carrying(Tracer):
         return [leaf for leaf in leaves(value) if isinstance(leaf, TileValue)]
 
     def _rebuilt(self, value: Any, tiles: list[Value]) -> Any:
-        """A value of the same structure around new tiles; used ones are taken off the front of `tiles`."""
+        """Rebuild a value of the same structure from new tiles, consuming them from the front of `tiles`."""
         return map_leaves(
             lambda leaf: TileValue(tiles.pop(0), leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf, value
         )
 
     def _conform(self, template: Any, value: Any, name: str, before: str, after: str) -> list[TileValue]:
-        """The tiles of `value`, which must have the types of `template`; constants take them."""
+        """Return the tiles of `value`, checked against the types of `template`; constants adopt these types."""
         if isinstance(value, Undefined):
             raise TileTypeError(f"the variable `{name}` has no value {value.why}", hint="assign it on every path")
         if isinstance(template, tuple) and isinstance(value, tuple) and len(template) == len(value):
@@ -124,7 +124,7 @@ class Carrying(Tracer):
         )
 
     def _carried(self, context: LoopContext, leaves: bool = False) -> list[Value]:
-        """The values that the end of an iteration hands on. leaves: whether a `break` of the program ends it."""
+        """Return the loop-carried values at the end of an iteration. leaves: whether a `break` ends it."""
         if leaves:
             context.exits.append(dict(self.frame.names))
         values: list[Value] = []
@@ -136,12 +136,12 @@ class Carrying(Tracer):
 
 
 def _fits(value: Any, dtype: DType) -> bool:
-    """Return whether a constant has a dtype: its own, or the one that its number has."""
+    """Return whether a constant has the given dtype, explicitly or by default."""
     return (own_dtype(value) or default_dtype(plain(value))) == dtype
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Return whether two values that exist only while the kernel is compiled are the same."""
+    """Return whether two compile-time values are equal."""
     if isinstance(a, TileValue) or isinstance(b, TileValue):
         return False
     try:

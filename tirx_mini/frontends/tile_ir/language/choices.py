@@ -1,4 +1,4 @@
-"""Arrays that are chosen at run time: an element of a list, or a variable to which two paths assign different arrays.
+"""Arrays selected at run time: list elements, or variables assigned different arrays on two paths.
 
 Memory has no pointers that may belong to one of several arrays here, so an operation on such an array becomes a branch
 for each of them; extents and strides are selected.
@@ -23,10 +23,10 @@ _VIEWS = ("slice", "tiled_view", "get_raw_memory")
 
 
 class Choices(Branches):
-    """Operations on arrays that are chosen at run time."""
+    """Traces operations on arrays that are selected at run time."""
 
     def element(self, items: tuple[Any, ...], index: Any) -> Any:
-        """An element of a list of arrays."""
+        """Return an element of a list of arrays."""
         number = plain(index)
         if isinstance(number, int) and not isinstance(number, bool):
             if not 0 <= number < len(items):
@@ -37,7 +37,7 @@ class Choices(Branches):
         return ChoiceValue(chosen, items) if others else first
 
     def chosen(self, choice: ChoiceValue, function: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The value of an operation of which `choice` is an argument."""
+        """Trace an operation that has `choice` as an argument."""
 
         def apply(item: Any) -> Any:
             given = [item if a is choice else a for a in args]
@@ -51,7 +51,7 @@ class Choices(Branches):
         return self._one_of(choice.index, [lambda item=item: apply(item) for item in choice.items], 0)
 
     def _one_of(self, index: TileValue, cases: Sequence[Callable[[], Any]], first: int) -> Any:
-        """The value of the case that `index` chooses, the only one that is executed."""
+        """Trace the cases so that only the one selected by `index` executes, and return its value."""
         if len(cases) == 1:
             return cases[0]()
         condition = self.emit.compare("equal", index, first)
@@ -66,7 +66,7 @@ class Choices(Branches):
         return self._merge(condition, arms, names, tokens, frozenset(), returned=True)
 
     def selected(self, index: TileValue, values: Sequence[Any]) -> Any:
-        """One of several integers."""
+        """Select one of several integers."""
         if all(is_constant(v) for v in values) and len({plain(v) for v in values}) == 1:
             return values[0]
         dtype = reduce(promote, (own_dtype(v) or default_dtype(plain(v)) for v in values))
@@ -78,7 +78,7 @@ class Choices(Branches):
         return made
 
     def choice_attribute(self, choice: ChoiceValue, name: str) -> Any:
-        """``choice.name``: what all have in common, or extents and strides, which are selected."""
+        """Return ``choice.name``: an attribute common to all arrays, or selected extents or strides."""
         values = [self.attribute(item, name) for item in choice.items]  # type: ignore[attr-defined]
         if name in ("shape", "strides"):
             return tuple(self.selected(choice.index, dims) for dims in zip(*values, strict=True))

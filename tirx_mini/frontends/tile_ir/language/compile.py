@@ -1,4 +1,4 @@
-"""A kernel and the kinds of its arguments become a module of cuda_tile."""
+"""Compilation of a kernel, for given argument kinds, to a cuda_tile module."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .values import ArrayList, ArrayValue, Strict, TileValue, describe, field_na
 
 
 class _Tracer(Expressions, Calls, Statements, Choices, Loops, Statics, Unrolled):
-    """All of the tracer."""
+    """The complete tracer."""
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An array argument: its elements, its extents and its strides in elements.
+    """The kind of an array argument: dtype, extents, and strides in elements.
 
     alignment: bytes that divide its address.
     """
@@ -48,14 +48,14 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A number that is known when the kernel is launched."""
+    """The kind of a number that is known at launch."""
 
     dtype: DType
 
 
 @dataclass(frozen=True, eq=False)
 class ConstantSpec:
-    """A value that is known when the kernel is compiled. Equal numbers of different types are different values."""
+    """The kind of a compile-time constant. Equal numbers of different types are distinct."""
 
     value: Any
 
@@ -67,7 +67,7 @@ class ConstantSpec:
 
 
 def _exactly(value: Any) -> Any:
-    """A key of a constant that distinguishes 1, 1.0 and True, and 0.0 from -0.0."""
+    """Return a key of a constant that distinguishes 1, 1.0 and True, and 0.0 from -0.0."""
     if type(value) is tuple:
         return tuple(map(_exactly, value))
     return type(value), value.hex() if isinstance(value, float) else value
@@ -75,7 +75,7 @@ def _exactly(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class RecordSpec:
-    """An object of a data class, or a named tuple: what is known of each field."""
+    """The kind of a dataclass object or named tuple, field by field."""
 
     kind: type
     items: tuple[Any, ...]
@@ -83,7 +83,7 @@ class RecordSpec:
 
 @dataclass(frozen=True)
 class ListSpec:
-    """A list of arrays of one dtype and rank."""
+    """The kind of a list of arrays of one dtype and rank."""
 
     items: tuple[ArraySpec, ...]
 
@@ -93,7 +93,7 @@ Spec = ArraySpec | ScalarSpec | ConstantSpec | RecordSpec | ListSpec | tuple[Any
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """A kernel as cuda_tile.
+    """A kernel traced to cuda_tile.
 
     accesses: which arrays it writes.
     """
@@ -103,7 +103,7 @@ class Traced:
 
 
 def trace(kernel: TileKernel, specs: tuple[Spec, ...], arch: str = "sm_100") -> Traced:
-    """The module of a kernel for arguments of the given kinds.
+    """Trace a kernel for arguments of the given kinds.
 
     The kernel is traced twice: the first trace finds out which arrays are written, so that the second one orders only
     operations on those.
@@ -142,7 +142,7 @@ def _entry_attributes(kernel: TileKernel, arch: str) -> dict[str, Any]:
 
 
 def _bind(tracer: _Tracer, kernel: TileKernel, specs: tuple[Spec, ...]) -> tuple[dict[str, Any], list[Value]]:
-    """The parameters as values of tile code, and as values of the entry function."""
+    """Bind the parameters to tile-code values, and create the entry function's parameters."""
     names: dict[str, Any] = {}
     params: list[Value] = []
     for parameter, spec in zip(parameters(kernel), specs, strict=True):
@@ -177,7 +177,7 @@ def _value(tracer: _Tracer, name: str, spec: Spec, params: list[Value]) -> Any:
 
 @lru_cache(maxsize=256)
 def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
-    """The parameters of a kernel. Raises `TileTypeError` for kinds that kernels do not have."""
+    """Return the parameters of a kernel. Raises `TileTypeError` for unsupported parameter kinds."""
     found = list(inspect.signature(kernel.function).parameters.values())
     for parameter in found:
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
@@ -189,8 +189,7 @@ def parameters(kernel: TileKernel) -> list[inspect.Parameter]:
 
 @lru_cache(maxsize=256)
 def metadata(annotated: TileKernel | type) -> dict[str, tuple[Any, ...]]:
-    """The annotation of each parameter of a kernel, or of each field of a data class: the metadata of ``Annotated[…]``.
-    """
+    """Return the ``Annotated[…]`` metadata of each kernel parameter or dataclass field."""
     owner = annotated.function if isinstance(annotated, TileKernel) else annotated
     try:
         hints = typing.get_type_hints(owner, include_extras=True)
@@ -208,7 +207,7 @@ class _Items:
 
 
 def metadata_of(annotation: Any) -> tuple[Any, ...]:
-    """The meaning of an annotation: the metadata of ``Annotated[…]``, or an annotation of an array by itself."""
+    """Return the metadata of an annotation: that of ``Annotated[…]``, or a bare array annotation."""
     if isinstance(annotation, ArrayAnnotation):
         return (annotation,)
     if typing.get_origin(annotation) is tuple:
@@ -223,7 +222,7 @@ def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
 
 
 def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
-    """The annotations of a tuple's items; the tuple's own annotations hold for all."""
+    """Return the annotations of a tuple's items; those of the tuple apply to all."""
     own = tuple(m for m in metadata if not isinstance(m, _Items))
     found = next((m for m in metadata if isinstance(m, _Items)), None)
     if found is None:
@@ -233,7 +232,7 @@ def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, .
 
 
 def array_annotation(metadata: tuple[Any, ...]) -> DType | None:
-    """The type of extents and strides that an annotation asks for."""
+    """Return the extent and stride type that an annotation requests, or None."""
     return next((m.index_dtype for m in metadata if isinstance(m, ArrayAnnotation)), None)
 
 

@@ -1,4 +1,4 @@
-"""Data types of tiles and arrays, and how two of them combine."""
+"""Data types of tiles and arrays, and their promotion rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import TileTypeError, TileValueError
 
 @dataclass(frozen=True)
 class DType:
-    """The data type of the elements of an array or a tile.
+    """The element type of an array or tile.
 
     In tile code, calling one makes a strictly typed constant, or converts a tile: ``ct.int16(5)``.
 
@@ -34,7 +34,7 @@ class DType:
     arithmetic: bool = True
 
     def __call__(self, value: Any) -> Any:
-        """On the host: a NumPy scalar of this type."""
+        """Return a NumPy scalar of this type, in host code."""
         return numpy_dtype(self).type(value)
 
     def __str__(self) -> str:
@@ -53,17 +53,17 @@ class DType:
 
     @property
     def is_integer(self) -> bool:
-        """Return whether it is a signed or an unsigned integer; a boolean is none."""
+        """Return whether it is a signed or unsigned integer, excluding booleans."""
         return self.kind in "iu"
 
     @property
     def signedness(self) -> str:
-        """The signedness with which cuda_tile's integer operations read it."""
+        """The signedness of cuda_tile's integer operations on this type."""
         return "signed" if self.kind == "i" else "unsigned"
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The least and the greatest integer."""
+        """The smallest and the largest integer."""
         if self.kind == "i":
             return -(1 << (self.bitwidth - 1)), (1 << (self.bitwidth - 1)) - 1
         return 0, (1 << self.bitwidth) - 1
@@ -103,7 +103,7 @@ _NUMPY: Mapping[DType, np.dtype[Any]] = MappingProxyType({
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
-    """The NumPy type of an array of `dtype`. Raises `TileTypeError` where NumPy has none."""
+    """Return the NumPy type of an array of `dtype`. Raises `TileTypeError` if there is none."""
     found = _NUMPY.get(dtype)
     if found is None:
         raise TileTypeError(f"an array of {dtype} cannot be an argument: NumPy has no such type")
@@ -111,13 +111,13 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def from_numpy(dtype: Any) -> DType | None:
-    """The type of the elements of a NumPy array, or None."""
+    """Return the element type for a NumPy dtype, or None."""
     wanted = np.dtype(dtype)
     return next((t for t in DTYPES if t is not tfloat32 and _NUMPY.get(t) == wanted), None)
 
 
 def from_torch(dtype: Any) -> DType | None:
-    """The type that a dtype of PyTorch stands for, or None for any other value. PyTorch is not imported."""
+    """Return the type for a PyTorch dtype, or None for any other value, without importing PyTorch."""
     kind = type(dtype)
     if (kind.__module__, kind.__qualname__) != ("torch", "dtype"):
         return None
@@ -126,7 +126,7 @@ def from_torch(dtype: Any) -> DType | None:
 
 
 def stands_for(value: Any) -> DType | None:
-    """The type that a dtype of NumPy or PyTorch, or a class of NumPy's numbers, stands for; None for other values."""
+    """Return the type for a NumPy or PyTorch dtype or a NumPy scalar class, or None for other values."""
     if isinstance(value, np.dtype):
         return from_numpy(value)
     if isinstance(value, type):
@@ -138,7 +138,7 @@ _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3}
 
 
 def promote(x: DType, y: DType) -> DType:
-    """The common type of two tiles: a boolean gives way to any other, an integer to a float, the narrower to the wider.
+    """Return the common type of two tiles: booleans promote to any type, integers to floats, narrower to wider types.
 
     Raises `TileTypeError` where neither holds the other's values: float16 and bfloat16, signed and unsigned integers.
     """
@@ -166,7 +166,7 @@ def promote(x: DType, y: DType) -> DType:
 
 
 def widens(source: DType, target: DType) -> bool:
-    """Return whether a tile becomes another type by itself: where that is the common type of both."""
+    """Return whether a tile converts implicitly to another type, which must be the common type of both."""
     if source == target:
         return True
     try:
@@ -176,7 +176,7 @@ def widens(source: DType, target: DType) -> bool:
 
 
 def promote_constant(dtype: DType, value: bool | int | float) -> DType:
-    """The common type of a tile and a loosely typed constant, which takes the tile's type where it can.
+    """Return the common type of a tile and a loosely typed constant, which adopts the tile's type if possible.
 
     Raises `TileValueError` for an integer that does not fit in the tile's type.
     """
@@ -195,7 +195,7 @@ def promote_constant(dtype: DType, value: bool | int | float) -> DType:
 
 
 def default_dtype(value: bool | int | float) -> DType:
-    """The type of a loosely typed constant where nothing else gives one."""
+    """Return the default type of a loosely typed constant."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, float):
@@ -205,7 +205,7 @@ def default_dtype(value: bool | int | float) -> DType:
 
 
 def check_range(value: int, dtype: DType) -> None:
-    """Raises `TileValueError` for an integer constant that `dtype` does not hold."""
+    """Raise `TileValueError` for an integer constant that `dtype` cannot represent."""
     low, high = dtype.limits
     if not low <= value <= high:
         raise TileValueError(f"the constant {value} is out of the range of {dtype}, {low} to {high}")

@@ -1,4 +1,4 @@
-"""Emits cuda_tile: constants and views where they dominate their uses, everything else where the program is."""
+"""Builder of cuda_tile code: constants and views in the prologue, everything else at the current position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import TileValue
 
 
 def tile_type(dtype: DType, shape: Sequence[int]) -> Tile:
-    """``tile<64x32xf16>``. Raises `TileShapeError` for an extent that is not a power of two."""
+    """Return the tile type ``tile<64x32xf16>``. Raises `TileShapeError` for extents that are not powers of two."""
     for extent in shape:
         if extent < 1 or extent & (extent - 1):
             up = 1 << max(extent - 1, 0).bit_length()
@@ -32,12 +32,12 @@ def tile_type(dtype: DType, shape: Sequence[int]) -> Tile:
 
 
 def pointer_type(dtype: DType, shape: Sequence[int]) -> Tile:
-    """A tile of pointers to elements of `dtype`."""
+    """Return the type of a tile of pointers to elements of `dtype`."""
     return Tile(tuple(shape), Ptr(Scalar(dtype.element)))
 
 
 class Emitter:
-    """The entry function under construction.
+    """The builder of the entry function.
 
     prologue: operations at its beginning, which are in scope everywhere: scalar constants, views of parameters.
     span: the source of what is emitted now.
@@ -63,7 +63,7 @@ class Emitter:
         first: bool = False,
         **attrs: Any,
     ) -> Any:
-        """Append the operation ``cuda_tile.name``. Returns its result, or a tuple of them if there is not one.
+        """Append the operation ``cuda_tile.name``. Returns its result, or a tuple unless there is exactly one.
 
         first: whether it belongs to the prologue.
         """
@@ -72,14 +72,14 @@ class Emitter:
         return block.emit(CUDA_TILE.ops[name], *args, types=types, regions=regions, span=self.span, **attrs)
 
     def tile(self, name: str, dtype: DType, shape: Sequence[int], *args: Any, **attrs: Any) -> TileValue:
-        """Append an operation whose result is a tile of `dtype` and `shape`. Tiles are passed as they are."""
+        """Append an operation that returns a tile of `dtype` and `shape`."""
         values = [a.value if isinstance(a, TileValue) else a for a in args]
         made = self.emit(name, *values, types=[tile_type(dtype, shape)], **attrs)
         return TileValue(made, dtype, tuple(shape))
 
     @contextmanager
     def into(self, block: Builder) -> Iterator[None]:
-        """Within the block, operations are appended to a region that was left before."""
+        """Append operations inside the context to a previously created region."""
         self.blocks.append(block)
         try:
             yield
@@ -88,7 +88,7 @@ class Emitter:
 
     @contextmanager
     def region(self) -> Iterator[Builder]:
-        """Within the block, operations are appended to a region of their own."""
+        """Append operations inside the context to a new region."""
         inner = Builder(self.span)
         self.blocks.append(inner)
         try:
@@ -97,7 +97,7 @@ class Emitter:
             self.blocks.pop()
 
     def constant(self, value: Any, dtype: DType, shape: Sequence[int] = ()) -> TileValue:
-        """A tile of one number. Scalars are emitted once, at the beginning of the function."""
+        """Return a tile filled with one number; scalar constants are emitted once, in the prologue."""
         if len(shape) == 0:
             key = (dtype, repr(value))
             if key not in self._scalars:
@@ -106,7 +106,7 @@ class Emitter:
         return self._constant(value, dtype, shape, first=False)
 
     def table(self, values: Sequence[Any], dtype: DType, shape: Sequence[int]) -> TileValue:
-        """A tile of given numbers, in row-major order."""
+        """Return a constant tile of given numbers in row-major order."""
         dense = Dense.of(dtype.element, np.asarray(values, dtype=object).reshape(tuple(shape)))
         made = self.emit("constant", types=[tile_type(dtype, shape)], value=dense)
         return TileValue(made, dtype, tuple(shape))
@@ -121,13 +121,13 @@ class Emitter:
     # -- Moving data without computing ---------------------------------------------------------------------------------
 
     def reshape(self, x: TileValue, shape: Sequence[int]) -> TileValue:
-        """The elements of `x` in row-major order, in another shape of the same size."""
+        """Reshape `x` in row-major order."""
         if tuple(shape) == x.shape:
             return x
         return self.tile("reshape", x.dtype, shape, x)
 
     def broadcast(self, x: TileValue, shape: Sequence[int]) -> TileValue:
-        """`x` repeated along dimensions of extent 1, and along new ones in front."""
+        """Broadcast `x` to `shape`, adding leading dimensions as needed."""
         shape = tuple(shape)
         x = self.reshape(x, (1,) * (len(shape) - x.ndim) + x.shape)
         return x if x.shape == shape else self.tile("broadcast", x.dtype, shape, x)
@@ -135,7 +135,7 @@ class Emitter:
     # -- Conversions ---------------------------------------------------------------------------------------------------
 
     def cast(self, x: TileValue, dtype: DType, rounding: str | None = None) -> TileValue:
-        """The values of `x` as `dtype`. A boolean is true where the value is not zero."""
+        """Convert `x` to `dtype`. A boolean is true for nonzero values."""
         source = x.dtype
         if source == dtype:
             return x
@@ -154,7 +154,7 @@ class Emitter:
         return self.tile("trunci", dtype, x.shape, x)
 
     def not_zero(self, x: TileValue) -> TileValue:
-        """The mask of the elements of `x` that are not zero; NaN is not zero."""
+        """Return the mask of nonzero elements of `x`; NaN is nonzero."""
         zero = self.constant(0, x.dtype, x.shape)
         if x.dtype.is_float:
             return self.tile(
@@ -167,26 +167,26 @@ class Emitter:
     # -- Integer arithmetic on indices ---------------------------------------------------------------------------------
 
     def index(self, name: str, x: TileValue, y: TileValue | int, **attrs: Any) -> TileValue:
-        """An integer operation on a tile and a tile or constant of its type."""
+        """Emit an integer operation on a tile and a tile or constant of its type."""
         other = self.constant(y, x.dtype, x.shape) if isinstance(y, int) else y
         return self.tile(name, x.dtype, x.shape, x, other, **attrs)
 
     def compare(self, predicate: str, x: TileValue, y: TileValue | int) -> TileValue:
-        """A comparison of integer tiles, or of a tile with a constant."""
+        """Compare integer tiles, or a tile with a constant."""
         other = self.constant(y, x.dtype, x.shape) if isinstance(y, int) else y
         return self.tile(
             "cmpi", bool_, x.shape, x, other, comparison_predicate=predicate, signedness=x.dtype.signedness
         )
 
     def both(self, x: TileValue | None, y: TileValue | None) -> TileValue | None:
-        """The mask of the elements at which two masks hold; None is a mask that holds everywhere."""
+        """Return the conjunction of two masks; None is an all-true mask."""
         if x is None or y is None:
             return x if y is None else y
         shape = np.broadcast_shapes(x.shape, y.shape)
         return self.tile("andi", bool_, shape, self.broadcast(x, shape), self.broadcast(y, shape))
 
     def wide(self, x: TileValue, bits: int) -> TileValue:
-        """An index as a signed integer of at least `bits` bits."""
+        """Convert an index to a signed integer of at least `bits` bits."""
         if x.dtype.bitwidth >= bits and x.dtype.kind == "i":
             return x
         return self.cast(x, int64 if bits > 32 or x.dtype.bitwidth > 32 else int32)
@@ -194,11 +194,11 @@ class Emitter:
     # -- Order of memory operations ------------------------------------------------------------------------------------
 
     def make_token(self) -> Value:
-        """A token that orders nothing."""
+        """Emit a token without predecessors."""
         return self.emit("make_token", types=[TOKEN])
 
     def join(self, *tokens: Value | None) -> Value | None:
-        """A token that comes after all of `tokens`."""
+        """Join `tokens` into one that follows all of them."""
         given = tuple(dict.fromkeys(t for t in tokens if t is not None))
         if len(given) < 2:
             return given[0] if given else None

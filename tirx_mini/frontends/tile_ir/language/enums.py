@@ -1,4 +1,4 @@
-"""The keywords of cuTile's operations."""
+"""Keyword enumerations of cuTile's operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class PaddingMode(Enum):
-    """The elements of a load beyond the bounds of the array."""
+    """The value of elements loaded from beyond the array's bounds."""
 
     UNDETERMINED = "undetermined"
     ZERO = "zero"
@@ -17,7 +17,7 @@ class PaddingMode(Enum):
 
 
 class RoundingMode(Enum):
-    """The rounding of a floating-point operation."""
+    """The rounding mode of a floating-point operation."""
 
     RN = "nearest_even"
     RZ = "zero"
@@ -40,7 +40,7 @@ class MemoryOrder(Enum):
 
 
 class MemoryScope(Enum):
-    """The threads among which a memory order holds."""
+    """The thread scope of a memory order."""
 
     NONE = "none"
     BLOCK = "block"

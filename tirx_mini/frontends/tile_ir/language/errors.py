@@ -1,4 +1,4 @@
-"""The errors of tile programs, by cuTile's names. Each is a page with the line and what to write instead."""
+"""Exceptions of tile programs under cuTile's names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tirx_mini.ir import Span, TirxError
 
 
 class TileError(TirxError):
-    """A mistake in a tile program."""
+    """An error in a tile program."""
 
     default_kind = "tile-syntax"
 
@@ -22,68 +22,68 @@ class TileError(TirxError):
 
 
 class TileSyntaxError(TileError):
-    """Python that tile code does not support."""
+    """A Python construct that tile code does not support."""
 
 
 class TileTypeError(TileError, TypeError):
-    """A value of the wrong type: a dtype, a shape, a tile where a constant is needed."""
+    """A value of the wrong type, such as a wrong dtype or shape, or a tile in place of a constant."""
 
     default_kind = "tile-type"
 
 
 class TileValueError(TileError, ValueError):
-    """A constant that is out of its range."""
+    """A constant out of range."""
 
     default_kind = "tile-type"
 
 
 class TileShapeError(TileTypeError):
-    """Shapes that do not fit together, or that are not shapes of tiles."""
+    """Incompatible shapes, or a shape that is invalid for tiles."""
 
     default_kind = "tile-shape"
 
 
 class TileNameError(TileTypeError):
-    """A name that is not defined, or not on every path."""
+    """A name that is undefined, at least on some path."""
 
     default_kind = "unknown-name"
 
 
 class TileUnsupportedFeatureError(TileError):
-    """A feature of cuTile that is not supported here."""
+    """A cuTile feature that is not supported here."""
 
     default_kind = "tile-unsupported"
 
 
 class TileRecursionError(TileError, RecursionError):
-    """A function that calls itself."""
+    """A recursive function."""
 
 
 class TileStaticAssertionError(TileError, AssertionError):
-    """A `ct.static_assert` that does not hold."""
+    """A failed `ct.static_assert`."""
 
     default_kind = "tile-static"
 
 
 class TileStaticEvalError(TileError):
-    """An expression of `ct.static_eval` that raised, or that computes at run time."""
+    """A `ct.static_eval` expression that raised an exception, or that computes at run time."""
 
     default_kind = "tile-static"
 
 
 class StaticException(TileError):
-    """An exception that a program raises while it is compiled, by `raise ct.static_exception(…)`."""
+    """An exception raised by the program at compile time, by `raise ct.static_exception(…)`."""
 
     default_kind = "tile-static"
 
 
 class TileCompilerExecutionError(TileError):
-    """A failure of NVIDIA's tileiras; programs name it in `except` clauses, and it is never raised here."""
+    """A failure of NVIDIA's tileiras; provided for `except` clauses and never raised here."""
 
 
 class TileCompilerTimeoutError(TileError):
-    """NVIDIA's tileiras ran too long; programs name it in `except` clauses, and it is never raised here."""
+    """A timeout of NVIDIA's tileiras; provided for `except` clauses and never raised here."""
 
 
 class TileInternalError(TileError):
-    """A failure inside cuTile; programs name it in `except` clauses, and it is never raised here."""
+    """An internal failure of cuTile; provided for `except` clauses and never raised here."""

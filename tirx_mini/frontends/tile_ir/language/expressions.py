@@ -1,4 +1,4 @@
-"""Expressions of tile code."""
+"""Tracing of expressions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _STATIC = ("static_eval", "static_assert", "static_iter", "static_exception")
 
 
 class Expressions(Tracer):
-    """Evaluates expressions: now where everything is known, else as operations."""
+    """Evaluates expressions, at compile time if all operands are known, else by emitting operations."""
 
     def evaluate(self, node: ast.expr) -> Any:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
@@ -117,7 +117,7 @@ class Expressions(Tracer):
         return self.operator(_BINARY[type(node.op)], left, right)
 
     def operator(self, name: str, x: Any, y: Any) -> Any:
-        """An operator of two values."""
+        """Evaluate a binary operator."""
         if _is_number(x) and _is_number(y):
             return self._number_operator(name, x, y)
         dynamic = any(
@@ -213,7 +213,7 @@ class Expressions(Tracer):
         return logical(self, "or", a, b)
 
     def _boolop(self, node: ast.BoolOp) -> Any:
-        """`and` and `or` of scalars. The right operand is executed only where the left one does not decide."""
+        """Evaluate `and` or `or` of scalars with short-circuit semantics."""
         is_and = isinstance(node.op, ast.And)
         word = "and" if is_and else "or"
         value = self.evaluate(node.values[0])
@@ -296,7 +296,7 @@ class Expressions(Tracer):
         return self.attribute(self.evaluate(node.value), node.attr)
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """``owner.name``."""
+        """Evaluate ``owner.name``."""
         if isinstance(owner, ChoiceValue):
             method = METHODS.get((type(owner.items[0]), name))
             return self.choice_attribute(owner, name) if method is None else BoundMethod(method, owner)  # type: ignore[attr-defined]
@@ -339,7 +339,7 @@ class Expressions(Tracer):
         return self.call(function, args, kwargs)
 
     def arguments(self, node: ast.Call, collects: bool = False) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a call, by position and by name. collects: whether a generator may be one of them."""
+        """Evaluate the positional and keyword arguments of a call. collects: whether a generator is allowed."""
         args: list[Any] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
@@ -358,7 +358,7 @@ class Expressions(Tracer):
         return args, kwargs
 
     def _by_name(self, node: ast.expr) -> dict[str, Any]:
-        """The arguments of ``**kwargs``."""
+        """Evaluate the arguments of ``**kwargs``."""
         given = self.evaluate(node)
         if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
             raise TileTypeError(
@@ -413,5 +413,5 @@ def _has_tiles(value: Any) -> bool:
 
 
 def _executes_nothing(node: ast.expr) -> bool:
-    """Return whether an expression computes with values that exist, and reads no memory."""
+    """Return whether an expression contains no calls and no memory reads."""
     return not any(isinstance(n, (ast.Call, ast.Subscript)) for n in ast.walk(node))

@@ -1,4 +1,4 @@
-"""Operations of constants, computed while a program is compiled.
+"""Compile-time evaluation of operations on constants.
 
 Loosely typed constants are Python's numbers, and Python combines them. A strictly typed one is rounded to its type, or
 wraps around in it, and its operations are those of a tile: operands are converted first, the result afterwards.
@@ -46,7 +46,7 @@ _EXTREMES = {"maximum": "maxf", "minimum": "minf"}
 
 
 def converted(number: Any, dtype: DType) -> Strict:
-    """Return ``ct.int16(5)``: a strictly typed constant. Integers wrap around, and floats are rounded.
+    """Return a strictly typed constant such as ``ct.int16(5)``; integers wrap around, and floats are rounded.
 
     Raises `TileValueError` for a NaN or an infinity as an integer.
     """
@@ -66,7 +66,7 @@ def _wrapped(number: int, dtype: DType) -> int:
 
 
 def _rounded(number: Any, dtype: DType) -> float:
-    """Return a number as a float type holds it, rounded once to the nearest, ties to even."""
+    """Round a number to a float type, to nearest with ties to even."""
     if dtype.element not in DTYPES:
         raise TileTypeError(f"a constant of {dtype} is not supported", hint="convert a tile: `x.astype(…)`")
     attrs = SimpleNamespace(rounding_mode="nearest_even")
@@ -77,7 +77,7 @@ def _rounded(number: Any, dtype: DType) -> float:
 
 
 def _to_odd(number: np.float64) -> np.float32:
-    """Return a float32 whose last bit is set where it is not exact, so that it rounds to a narrower type as `number`.
+    """Round a number to an odd float32, so that rounding that to a narrower type is correct.
 
     ml_dtypes converts through float32, and two roundings to the nearest are not one.
     """
@@ -88,7 +88,7 @@ def _to_odd(number: np.float64) -> np.float32:
 
 
 def binary_of(name: str, x: Any, y: Any, propagate_nan: bool = False) -> Any:
-    """Return ``ct.name(x, y)`` of two constants: strictly typed where one of them is."""
+    """Evaluate ``ct.name(x, y)`` on two constants; the result is strictly typed if either operand is."""
     if name not in _INTEGERS:
         raise TileTypeError(f"ct.{name} is not defined for constants")
     typed = own_dtype(x) is not None or own_dtype(y) is not None
@@ -122,7 +122,7 @@ def _typed_binary(name: str, x: Any, y: Any, propagate_nan: bool) -> Any:
 
 
 def _integer(name: str, a: int, b: int, dtype: DType) -> int:
-    """An operation of integers, before it wraps around. Shifts and powers stay as short as the type."""
+    """Evaluate an integer operation before wrapping, bounding the size of shifts and powers."""
     if name == "pow" and b >= 0:
         return pow(a, b, 1 << dtype.bitwidth)
     if name in ("bitwise_lshift", "bitwise_rshift"):
@@ -137,7 +137,7 @@ def _extreme(name: str, a: float, b: float, element: str, propagate_nan: bool) -
 
 
 def unary_of(name: str, x: Any) -> Any:
-    """Return ``ct.name(x)`` of a constant, a function of floats: strictly typed where `x` is."""
+    """Evaluate ``ct.name(x)``, a float function, on a constant; the result is strictly typed if `x` is."""
     if isinstance(x, Strict):
         dtype = x.dtype if x.dtype.is_float else float32
         with np.errstate(all="ignore"):
@@ -150,19 +150,19 @@ def unary_of(name: str, x: Any) -> Any:
 
 
 def negative_of(x: Any) -> Any:
-    """Return ``-x``; the negation of a boolean is an integer."""
+    """Evaluate ``-x``; the negation of a boolean is an integer."""
     if isinstance(x, Strict):
         return converted(-x.value, int32 if x.dtype.is_bool else x.dtype)
     return -x
 
 
 def absolute_of(x: Any) -> Any:
-    """Return the absolute value of a constant."""
+    """Evaluate the absolute value of a constant."""
     return converted(abs(x.value), x.dtype) if isinstance(x, Strict) else abs(x)
 
 
 def complement_of(x: Any) -> Any:
-    """Return ``~x``; the complement of a boolean is its negation."""
+    """Evaluate ``~x``; the complement of a boolean is its logical negation."""
     if isinstance(x, bool):
         return not x
     if not isinstance(x, Strict):

@@ -1,4 +1,4 @@
-"""One call of a function while it is traced: its source, its variables, and where names come from."""
+"""The frame of a traced call: source, variables and name resolution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .values import MISSING, Undefined
 
 @dataclass(eq=False)
 class Frame:
-    """A function that is being traced.
+    """The frame of a function that is being traced.
 
     names: its variables.
     outer: the frame of the function that defines this one, in tile code.
@@ -49,7 +49,7 @@ class Frame:
         return self.function.__code__
 
     def lookup(self, name: str) -> Any:
-        """The value of a name. Raises `TileNameError` for one that is not defined, or not on every path."""
+        """Return the value of a name. Raises `TileNameError` if it is undefined, at least on some path."""
         found = self.find(name)
         if found is MISSING:
             known = {*self.visible(), *dir(builtins)}
@@ -66,7 +66,7 @@ class Frame:
         return found
 
     def find(self, name: str) -> Any:
-        """The value of a name, `MISSING`, or an `Undefined`."""
+        """Return the value of a name, `MISSING`, or an `Undefined`."""
         frame: Frame | None = self
         while frame is not None:
             if name in frame.names:
@@ -77,7 +77,7 @@ class Frame:
         return next((scope[name] for scope in self._around() if name in scope), getattr(builtins, name, MISSING))
 
     def _around(self) -> Iterator[dict[str, Any]]:
-        """The closure and the globals of the Python function."""
+        """Return the closure variables and globals of the Python function."""
         cells = dict(zip(self.code.co_freevars, self.function.__closure__ or (), strict=False))
         closed = {}
         for name, cell in cells.items():
@@ -89,7 +89,7 @@ class Frame:
         yield self.function.__globals__
 
     def visible(self) -> dict[str, Any]:
-        """All names in scope with their values, inner ones before outer ones; without builtins."""
+        """Return all names in scope except builtins with their values, inner scopes first."""
         names: dict[str, Any] = {}
         scopes = []
         frame: Frame | None = self

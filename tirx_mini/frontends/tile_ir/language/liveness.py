@@ -1,4 +1,4 @@
-"""The variables that a loop must carry and a branch must merge: the variables that are read later (live variables)."""
+"""Liveness analysis: the variables that loops must carry and branches must merge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE: Names = frozenset()
 
 @dataclass
 class Liveness:
-    """Live variables of one function.
+    """The live variables of one function.
 
     header: for each loop, the names that an iteration or what follows the loop may read.
     after: for each `if`, the names that what follows it may read.
@@ -30,7 +30,7 @@ class Liveness:
 
 @lru_cache(maxsize=256)
 def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
-    """The live variables of a function. A name that a nested function reads is live everywhere."""
+    """Compute the live variables of a function; a name that a nested function reads is live everywhere."""
     found = Liveness()
     if isinstance(node, ast.FunctionDef):
         captured = frozenset(
@@ -43,7 +43,7 @@ def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
 
 
 def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.AST]:
-    """The names that statements assign, with the place of the first assignment, except in nested functions."""
+    """Return the names that statements assign, outside nested functions, each with its first assignment."""
     names: dict[str, ast.AST] = {}
     for node in _own_nodes(statements):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -54,7 +54,7 @@ def assigned(statements: Iterable[ast.stmt]) -> dict[str, ast.AST]:
 
 
 def exits(statements: Iterable[ast.stmt]) -> bool:
-    """Return whether statements may leave their block: by return, or by a break or continue of a loop around them."""
+    """Return whether statements may leave their block, by return or by break or continue of an enclosing loop."""
     for node in statements:
         if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
             return True
@@ -68,12 +68,12 @@ def exits(statements: Iterable[ast.stmt]) -> bool:
 
 
 def returns(statements: Iterable[ast.stmt]) -> list[ast.Return]:
-    """The `return` statements in statements, except in nested functions."""
+    """Return the `return` statements outside nested functions."""
     return [node for node in _own_nodes(statements) if isinstance(node, ast.Return)]
 
 
 def breaks(statements: Iterable[ast.stmt]) -> bool:
-    """Return whether a loop with this body has a `break` of its own."""
+    """Return whether a loop body contains a `break` of that loop."""
     for node in statements:
         if isinstance(node, ast.Break):
             return True
@@ -83,7 +83,7 @@ def breaks(statements: Iterable[ast.stmt]) -> bool:
 
 
 def _own_nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes of statements, without the insides of nested functions."""
+    """Yield all nodes of statements, without the bodies of nested functions."""
     for node in statements:
         yield node
         if not isinstance(node, _FUNCTIONS):
@@ -110,7 +110,7 @@ def _stores(nodes: Iterable[ast.AST]) -> Names:
 
 @dataclass
 class _Analysis:
-    """Backward over structured statements; loops are repeated until nothing changes."""
+    """Backward dataflow analysis of structured statements, iterated to a fixed point on loops."""
 
     found: Liveness
     captured: Names

@@ -1,4 +1,4 @@
-"""Loops in the forms that cuda_tile has: without `return` inside, and with variables that live only in them."""
+"""Normalisation of loops for cuda_tile: no `return` inside, and no loop variable used after its loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RETURNED = "$value"
 
 @lru_cache(maxsize=256)
 def with_plain_loops(node: ast.FunctionDef) -> ast.FunctionDef:
-    """The function itself, or a copy in which no loop contains a `return`, and no loop variable outlives its loop."""
+    """Return the function with normalised loops, or the function itself if nothing changes."""
     loops = [n for n in ast.walk(node) if isinstance(n, (ast.For, ast.While))]
     if not loops:
         return node
@@ -38,7 +38,7 @@ def with_plain_loops(node: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _outliving(node: ast.FunctionDef) -> set[str]:
-    """Loop variables that have a value before a loop and are read after it."""
+    """Return the loop variables that are defined before a loop and read after it."""
     loops = [n for n in ast.walk(node) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
     targets = {id(loop.target) for loop in loops}
     arguments = node.args
@@ -57,7 +57,7 @@ def _outliving(node: ast.FunctionDef) -> set[str]:
 
 
 def _rename_target(loop: ast.For, target: ast.Name) -> None:
-    """``for i in …:`` becomes ``for $i in …: i = $i``."""
+    """Rewrite ``for i in …:`` as ``for $i in …: i = $i``."""
     hidden = f"${target.id}"
     value = ast.copy_location(ast.Name(hidden, ast.Load()), target)
     loop.body = [ast.copy_location(ast.Assign([target], value), target), *loop.body]
@@ -83,7 +83,7 @@ def _block(statements: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _in_loop(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The body of a loop with `break` in place of `return`; inner loops have none left, but tests after them."""
+    """Rewrite `return` as `break` in a loop body whose inner loops are already rewritten."""
     made: list[ast.stmt] = []
     for statement in statements:
         if isinstance(statement, ast.Return):
@@ -98,7 +98,7 @@ def _in_loop(statements: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _endless(loop: ast.For | ast.While) -> bool:
-    """Return whether a loop is left by `return` alone."""
+    """Return whether a loop can be left only by `return`."""
     forever = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
     return forever and not breaks(loop.body)
 
@@ -113,7 +113,7 @@ def _flag(place: ast.stmt, value: bool) -> ast.stmt:
 
 
 def _after(place: ast.stmt, valued: bool, endless: bool) -> ast.stmt:
-    """The statements after a loop: a `return` of its result."""
+    """Build the statements after a loop that return its result."""
     value = ast.copy_location(ast.Name(RETURNED, ast.Load()), place) if valued else None
     end = ast.copy_location(ast.Return(value), place)
     if endless:

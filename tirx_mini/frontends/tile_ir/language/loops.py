@@ -1,4 +1,4 @@
-"""Loops, and the variables and tokens that their iterations hand on."""
+"""Tracing of loops, with their carried variables and tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .values import MISSING, ArrayValue, RangeValue, TileValue, Undefined, descr
 
 
 class Loops(Carrying):
-    """`for` and `while`."""
+    """Traces `for` and `while`."""
 
     def loop(self, node: ast.For | ast.While) -> None:
         if node.orelse:
@@ -30,7 +30,7 @@ class Loops(Carrying):
         self._loop(node)
 
     def _before_return(self, node: ast.For | ast.While) -> Any:
-        """A value for the result of a `return` in a loop, ahead of it: its type comes from a first trace."""
+        """Trace a loop once to determine the type of a `return` inside it, and initialise its result."""
         names, tokens = self.frame.names, self.order.state
         self.frame.names, self.order.state = dict(names), dict(tokens)
         self.frame.returned = MISSING
@@ -69,7 +69,7 @@ class Loops(Carrying):
         self._for(node, node.target.id, values)
 
     def _unrolled(self, node: ast.For) -> None:
-        """``for x in ct.static_iter(…)``: the body once for each item."""
+        """Unroll ``for x in ct.static_iter(…)``, tracing the body once per item."""
         assert isinstance(node.iter, ast.Call)
         if exits(node.body):
             raise TileSyntaxError(
@@ -81,7 +81,7 @@ class Loops(Carrying):
             self.block(node.body)
 
     def _bounds(self, values: RangeValue) -> tuple[TileValue, TileValue, TileValue]:
-        """Start, stop and step as scalars of one type."""
+        """Return start, stop and step as scalars of one type."""
         given = (values.start, values.stop, values.step)
         scalars = [
             scalar_index(self, v, f"the {n} of the range")
@@ -92,9 +92,7 @@ class Loops(Carrying):
         return start, stop, step
 
     def _context(self, node: ast.For | ast.While) -> tuple[LoopContext, list[Value]]:
-        """The values that a loop carries, with their initial values. The variables and tokens are those before the
-        loop.
-        """
+        """Return the loop-carried values and their initial values, from the variables and tokens before the loop."""
         frame = self.frame
         header = frame.live.header.get(node, frozenset())
         names: dict[str, Any] = {}
@@ -109,7 +107,7 @@ class Loops(Carrying):
         return LoopContext(names, roots, before), [*initial, *self.order.start(roots)]
 
     def _one_of_arrays(self, value: Any, node: ast.For | ast.While) -> Any:
-        """For an array among the arguments that a loop may exchange for another one: one of them."""
+        """Return a choice value for an argument array that the loop may exchange, else the value itself."""
         if not isinstance(value, ArrayValue):
             return value
         items = [value]
@@ -121,24 +119,24 @@ class Loops(Carrying):
         return self.one_of_arrays(items[:1], items[1:]) or value
 
     def _params(self, initial: Sequence[Value], context: LoopContext) -> list[Value]:
-        """Parameters of the body for the carried values, named as the variables are."""
+        """Create the body's parameters for the carried values, named after the variables."""
         hints = self._hints(context)
         return [Value(v.type, hint) for v, hint in zip(initial, [*hints, *[""] * len(initial)], strict=False)]
 
     def _hints(self, context: LoopContext) -> list[str]:
-        """The name in the text of each tile that is carried; the variables of a tuple are numbered."""
+        """Return the text name of each carried tile; the items of a tuple are numbered."""
         counts = {name.lstrip("$"): len(self._tiles(value)) for name, value in context.names.items()}
         return [name if count == 1 else f"{name}_{i}" for name, count in counts.items() for i in range(count)]
 
     def _continue_with(self, context: LoopContext, values: Sequence[Value]) -> None:
-        """Bind what is carried to values: the parameters of the body, or the results of the loop."""
+        """Bind the carried variables to values: the body's parameters, or the loop's results."""
         tiles = list(values)
         for name, template in context.names.items():
             self.frame.names[name] = self._rebuilt(template, tiles)
         self.order.put(context.roots, tiles)
 
     def _body(self, node: ast.For | ast.While, context: LoopContext) -> None:
-        """The statements of the body, and its terminator."""
+        """Trace the body and its terminator."""
         self.frame.loops.append(context)
         end = self.block(node.body)
         self.frame.loops.pop()
@@ -152,7 +150,7 @@ class Loops(Carrying):
         self.emit.emit("continue", values)
 
     def _after(self, node: ast.For | ast.While, context: LoopContext, names: dict[str, Any], results: Any) -> None:
-        """Continue after a loop: what it does not carry has no value."""
+        """Continue after a loop, whose non-carried variables become undefined."""
         self.frame.names = names
         names.update((name, lost) for name, lost in self._lost(node).items() if name not in context.names)
         values = results if isinstance(results, tuple) else (results,)
@@ -162,7 +160,7 @@ class Loops(Carrying):
         names.update(context.constants())
 
     def _lost(self, node: ast.For | ast.While) -> dict[str, Undefined]:
-        """The variables that a loop assigns, as they are where it has made no iteration."""
+        """Return the variables assigned in a loop, as they are after zero iterations."""
         places = dict(assigned(node.body))
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             places[node.target.id] = node.target
@@ -170,7 +168,7 @@ class Loops(Carrying):
         return {name: Undefined(self.frame.span(place), why) for name, place in places.items()}
 
     def _upwards(self, values: RangeValue) -> tuple[RangeValue, bool]:
-        """A range with a positive step, and whether its numbers are the numbers of `values` with the other sign."""
+        """Return an equivalent range with positive step, and whether its numbers are negated."""
         step = plain(values.step)
         if not is_constant(values.step) or not isinstance(step, int) or step > 0:
             return values, False
@@ -212,7 +210,7 @@ class Loops(Carrying):
         self._after(node, context, names, results)
 
     def _leave_unless(self, condition: TileValue, context: LoopContext) -> None:
-        """``if condition { } else { break }``."""
+        """Emit ``if condition { } else { break }``."""
         with self.emit.region() as stays:
             self.emit.emit("yield", [])
         with self.emit.region() as leaves_:

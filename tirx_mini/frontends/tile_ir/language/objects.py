@@ -1,4 +1,4 @@
-"""Objects of a program's data classes and named tuples: how tile code makes them, reads them and calls them."""
+"""Dataclass objects and named tuples in tile code: construction, fields and methods."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .values import MISSING, BoundFunction, field_names, is_record
 
 
 def is_object(value: Any) -> bool:
-    """Return whether `value` is an object of a data class or a named tuple of the program."""
+    """Return whether `value` is a dataclass object or named tuple of the program."""
     return is_record(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
 def is_kind(value: Any) -> bool:
-    """Return whether `value` is a data class or a named tuple."""
+    """Return whether `value` is a dataclass or a named-tuple class."""
     return isinstance(value, type) and (dataclasses.is_dataclass(value) or issubclass(value, tuple))
 
 
 def frozen(kind: type) -> None:
-    """Raises `TileTypeError` for a data class whose objects may change: tile code only has values."""
+    """Raise `TileTypeError` for a mutable dataclass, since tile code only has values."""
     params = getattr(kind, "__dataclass_params__", None)
     if params is not None and not params.frozen:
         raise TileTypeError(
@@ -34,7 +34,7 @@ def frozen(kind: type) -> None:
 
 
 def constructed(kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """An object of a data class or a named tuple, which holds values of tile code in its fields."""
+    """Construct a dataclass object or named tuple with tile-code values in its fields."""
     frozen(kind)
     try:
         return kind(*args, **kwargs)
@@ -43,7 +43,7 @@ def constructed(kind: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
 
 
 def replaced(record: Any, changes: Mapping[str, Any]) -> Any:
-    """``dataclasses.replace(record, …)``."""
+    """Evaluate ``dataclasses.replace(record, …)``."""
     frozen(type(record))
     try:
         return dataclasses.replace(record, **changes)
@@ -52,7 +52,7 @@ def replaced(record: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def member(owner: Any, name: str) -> Any:
-    """Return a function that the class of an object, or a class itself, defines as `name`, or its `Computed` value.
+    """Return the method `name` of an object or class, or its `Computed` value for a property.
 
     It is `MISSING` for a field, and for what no function of the program computes.
     """
@@ -74,6 +74,6 @@ def member(owner: Any, name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Computed:
-    """Return the value of a property: the result of calling its function."""
+    """A property value, computed by calling its function."""
 
     function: BoundFunction

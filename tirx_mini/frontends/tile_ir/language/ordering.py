@@ -1,4 +1,4 @@
-"""The order of memory operations of a block: tokens that later operations on the same array take.
+"""Ordering of a block's memory operations by tokens, one chain per array.
 
 The operations of a block on one array take effect in program order, as if it had one thread. Loads that lie between two
 stores may be in any order. Arrays that a kernel never writes need no tokens, and different arrays do not overlap: which
@@ -20,7 +20,7 @@ from .values import ArrayValue
 
 @dataclass
 class Accesses:
-    """The memory operations that a trace of a kernel found.
+    """The memory operations found by a trace of a kernel.
 
     written: the arrays (numbers of parameters) that the kernel stores to.
     touched: the arrays that each loop, and each function that it calls, reads or writes.
@@ -34,7 +34,7 @@ class Accesses:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of one array. None orders nothing.
+    """The tokens of one array. None imposes no order.
 
     stored: of the last store; a load comes after it.
     all: of that store and all loads since; a store comes after them.
@@ -45,7 +45,7 @@ class Tokens:
 
 
 class Ordering:
-    """The tokens at the current place of the program.
+    """The memory tokens at the current program point.
 
     known: what the first trace found; None while it runs, which needs no tokens.
     """
@@ -63,14 +63,14 @@ class Ordering:
         return self.known is not None and array.root in self.known.written
 
     def touch(self, array: ArrayValue, written: bool = False) -> None:
-        """Note an access."""
+        """Record an access."""
         if written:
             self.found.written.add(array.root)
         for loop in self.loops:
             self.found.touched.setdefault(loop, set()).add(array.root)
 
     def before_load(self, array: ArrayValue) -> Value | None:
-        """The token that a load takes."""
+        """Return the token that a load takes."""
         self.touch(array)
         return self.state.get(array.root, Tokens()).stored if self.ordered(array) else None
 
@@ -80,7 +80,7 @@ class Ordering:
             self.state[array.root] = replace(before, all=self.emit.join(before.all, token))
 
     def before_store(self, array: ArrayValue) -> Value | None:
-        """The token that a store or an atomic operation takes."""
+        """Return the token that a store or atomic takes."""
         self.touch(array, written=True)
         return self.state.get(array.root, Tokens()).all if self.ordered(array) else None
 
@@ -89,17 +89,17 @@ class Ordering:
             self.state[array.root] = Tokens(token, token)
 
     def before_fence(self) -> Value | None:
-        """The token of everything before: what an operation that releases takes."""
+        """Return the token of all preceding operations, for an operation that releases."""
         self.found.fenced = True
         return self.emit.join(*(tokens.all for tokens in self.state.values()))
 
     def after_fence(self, token: Value) -> None:
-        """Everything after comes after `token`: what an operation that acquires gives."""
+        """Order all following operations after `token`, the result of an operation that acquires."""
         if self.known is not None:
             self.state = dict.fromkeys(sorted(self.known.written), Tokens(token, token))
 
     def carried(self, loop: ast.AST) -> list[int]:
-        """The arrays whose tokens a loop carries: arrays that are written anywhere and accessed in the loop."""
+        """Return the arrays whose tokens a loop carries: those written anywhere and accessed in the loop."""
         if self.known is None:
             return []
         if self.known.fenced:
@@ -107,7 +107,7 @@ class Ordering:
         return sorted(self.known.written & self.known.touched.get(loop, set()))
 
     def start(self, roots: list[int]) -> list[Value]:
-        """The tokens to carry into a loop: `stored` and `all` of each array."""
+        """Return the initial tokens of a loop: `stored` and `all` of each array."""
         values: list[Value] = []
         for root in roots:
             tokens = self.state.get(root, Tokens())
@@ -116,11 +116,11 @@ class Ordering:
         return values
 
     def put(self, roots: list[int], values: list[Value]) -> None:
-        """Continue with tokens in the order of `start`."""
+        """Set the current tokens, in the order of `start`."""
         for i, root in enumerate(roots):
             self.state[root] = Tokens(values[2 * i], values[2 * i + 1])
 
     def changed(self, before: Mapping[int, Tokens], *after: Mapping[int, Tokens]) -> list[int]:
-        """The arrays whose tokens a branch has changed."""
+        """Return the arrays whose tokens a branch has changed."""
         roots = {root for state in (before, *after) for root in state}
         return sorted(r for r in roots if any(state.get(r) != before.get(r) for state in after))

@@ -1,4 +1,4 @@
-"""Statements of tile code, other than loops and branches that are decided at run time."""
+"""Tracing of statements other than run-time loops and branches."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _UNSUPPORTED: Mapping[type[ast.stmt], tuple[str, str]] = MappingProxyType({
 
 
 class Statements(Tracer):
-    """Executes statements in order. What is known now is decided now."""
+    """Traces statements in order, deciding at compile time where possible."""
 
     def block(self, statements: Sequence[ast.stmt]) -> Exit:
-        """Trace statements. A branch that may leave the block takes the statements after it into its arms."""
+        """Trace statements. A branch that may leave the block absorbs the following statements into its arms."""
         for position, statement in enumerate(statements):
             with self.at(statement):
                 end = self._statement(statement, statements[position + 1 :])
@@ -43,7 +43,7 @@ class Statements(Tracer):
         return FALL
 
     def _statement(self, node: Any, rest: Sequence[ast.stmt]) -> Exit | None:
-        """Trace one statement. An `Exit` is the end of the whole block: `rest` is done, or not reached."""
+        """Trace one statement. An `Exit` ends the whole block, with `rest` already traced or unreachable."""
         if isinstance(node, ast.If):
             return self._if(node, rest)
         if isinstance(node, ast.Return):
@@ -105,7 +105,7 @@ class Statements(Tracer):
         self.assign(node.target, self.evaluate(combined))
 
     def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a name, or the names of a tuple."""
+        """Bind a name, or a tuple of names."""
         if isinstance(target, ast.Name):
             if isinstance(value, TileValue) and not value.value.hint:
                 value.value.hint = target.id.lstrip("$")
@@ -142,7 +142,7 @@ class Statements(Tracer):
     # -- Assertions and exceptions -------------------------------------------------------------------------------------
 
     def _assert(self, node: ast.Assert) -> None:
-        """``assert``: now where the condition is known, else at run time."""
+        """Check an ``assert`` at compile time if its condition is known, else at run time."""
         test = self.evaluate(node.test)
         message = None if node.msg is None else self.evaluate(node.msg)
         if isinstance(test, TileValue):

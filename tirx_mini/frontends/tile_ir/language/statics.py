@@ -1,4 +1,4 @@
-"""``ct.static_eval`` and its like: Python, executed while a kernel is compiled, with the variables of tile code."""
+"""``ct.static_eval`` and similar: Python code executed at compile time with the variables of tile code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_ITEMS = 1000
 
 
 class Symbol:
-    """A tile or an array in a static expression: its shape and dtype are known, and arithmetic builds operations."""
+    """A tile or array in a static expression, with known shape and dtype; arithmetic on it emits operations."""
 
     def __init__(self, tr: Tracer, value: Any) -> None:
         self._tr, self.tile_value = tr, value
@@ -87,7 +87,7 @@ _install()
 
 
 class TypedInt(int):
-    """A strictly typed integer in a static expression: an `int` that has a dtype, as the extent of an array has."""
+    """A strictly typed integer in a static expression, such as an array extent: an `int` with a dtype."""
 
     dtype: DType
     shape: tuple[int, ...] = ()
@@ -95,7 +95,7 @@ class TypedInt(int):
 
 
 def to_python(tr: Tracer, value: Any) -> Any:
-    """A value of tile code as a static expression sees it."""
+    """Convert a tile-code value for a static expression."""
     if isinstance(value, tuple):
         return tuple(to_python(tr, v) for v in value)
     if isinstance(value, Strict):
@@ -108,7 +108,7 @@ def to_python(tr: Tracer, value: Any) -> Any:
 
 
 def from_python(value: Any) -> Any:
-    """The value of a static expression in tile code."""
+    """Convert the value of a static expression to tile code."""
     if isinstance(value, (tuple, list)):
         return tuple(from_python(v) for v in value)
     if isinstance(value, TypedInt):
@@ -117,7 +117,7 @@ def from_python(value: Any) -> Any:
 
 
 class Statics(Tracer):
-    """Evaluates static expressions with Python."""
+    """Evaluates static expressions by executing them as Python."""
 
     def static(self, name: str, node: ast.Call) -> Any:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -128,7 +128,7 @@ class Statics(Tracer):
         return getattr(self, f"_{name}")(node)
 
     def _executed(self, node: ast.expr, what: str) -> Any:
-        """The value of an expression, executed by Python."""
+        """Execute an expression as Python and return its value."""
         visible = self.frame.visible()
         names = {n: to_python(self, v) for n, v in visible.items() if not isinstance(v, (Undefined, Formatted))}
         code = compile(ast.fix_missing_locations(ast.Expression(node)), self.frame.source.file, "eval")

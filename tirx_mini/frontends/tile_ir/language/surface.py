@@ -1,4 +1,4 @@
-"""cuTile's names, as programs import them: decorators, annotations, and the functions of tile code."""
+"""cuTile's public API: decorators, annotations and tile-code functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Implementation = Callable[..., Any]
 
 
 class Operation:
-    """A function of tile code, such as `ct.load`. Only kernels can call it.
+    """A tile-code function, such as `ct.load`, callable only in kernels.
 
     implementation: takes the tracer and the function's arguments, and emits cuda_tile.
     """
@@ -35,7 +35,7 @@ class Operation:
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def bind(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
-        """The arguments by name. Raises `TileTypeError` for arguments that the function does not have."""
+        """Bind the arguments to parameters. Raises `TileTypeError` for mismatches."""
         try:
             return self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
@@ -65,7 +65,7 @@ METHODS: dict[tuple[type, str], Operation] = {}
 
 
 def operation(name: str, host: Callable[..., Any] | None = None) -> Callable[[Implementation], Operation]:
-    """Define ``ct.name``.
+    """Define ``ct.name`` (decorator).
 
     host: what a call outside of tile code computes, for the few functions that have a meaning there.
     """
@@ -78,7 +78,7 @@ def operation(name: str, host: Callable[..., Any] | None = None) -> Callable[[Im
 
 
 def method(owner: type, name: str) -> Callable[[Implementation], Operation]:
-    """Define a method of values of the class `owner`; its first argument is the value."""
+    """Define a method on values of the class `owner` (decorator); its first argument is the value."""
 
     def define(implementation: Implementation) -> Operation:
         METHODS[owner, name] = Operation(name, implementation)
@@ -101,13 +101,13 @@ class ByTarget:
         self.values: Mapping[str, Any] = MappingProxyType(value_by_target)
 
     def at(self, arch: str) -> Any:
-        """The value for an architecture, "sm_90a" or "sm_90"."""
+        """Return the value for an architecture, such as "sm_90a" or "sm_90"."""
         return self.values.get(arch.rstrip("af"), self.default)
 
 
 @dataclass(frozen=True)
 class Hints:
-    """The options of ``@ct.kernel``; None leaves a choice to the compiler."""
+    """The options of ``@ct.kernel``; None leaves the choice to the compiler."""
 
     num_ctas: Hint = None
     occupancy: Hint = None
@@ -115,7 +115,7 @@ class Hints:
     num_worker_warps: Hint = None
 
     def at(self, arch: str) -> Hints:
-        """The options for one architecture."""
+        """Return the options for one architecture."""
 
         def value(hint: Hint) -> Hint:
             return hint.at(arch) if isinstance(hint, ByTarget) else hint
@@ -131,7 +131,7 @@ _LIMITS = {"num_ctas": (1, 16, True), "occupancy": (1, 32, False), "opt_level": 
 
 @dataclass(frozen=True, eq=False)
 class TileKernel:
-    """A function that each block of a grid executes; `ct.launch` runs it.
+    """A kernel, executed by each block of a grid and launched by `ct.launch`.
 
     function: the Python function.
     """
@@ -156,13 +156,13 @@ class TileKernel:
         )
 
     def replace_hints(self, **hints: Any) -> TileKernel:
-        """The same kernel with other options."""
+        """Return the same kernel with other options."""
         _check_hints(hints)
         return replace(self, hints=replace(self.hints, **hints))
 
 
 class _Marks(type):
-    """`ct.kernel` is the class of its results."""
+    """The metaclass that makes `ct.kernel` both a decorator and the class of its results."""
 
     def __call__(cls, function: Any = None, /, **hints: Any) -> Any:
         _check_hints(hints)
@@ -207,7 +207,7 @@ def _check_hints(hints: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TileFunction:
-    """A function that ``@ct.function`` marks for tile code.
+    """A function marked by ``@ct.function`` for use in tile code.
 
     on_host: whether Python may call it as well.
     """
@@ -228,7 +228,7 @@ class TileFunction:
 
 
 def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> Any:
-    """Mark a function as one of tile code: ``@ct.function``. Functions without the mark can be called there, too.
+    """Mark a function for use in tile code: ``@ct.function``. Unmarked functions can be called as well.
 
     host: whether Python may call it.
     tile: whether tile code may call it.
@@ -242,23 +242,23 @@ def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> A
 
 
 class Array:
-    """An array in global memory: the type of parameters that NumPy arrays and PyTorch tensors are passed for."""
+    """An array in global memory, the parameter type for NumPy arrays and PyTorch tensors."""
 
 
 class Tile:
-    """A tile: a value with a shape of powers of two that one block computes with."""
+    """A tile: a value with power-of-two extents on which one block computes."""
 
 
 class TiledView:
-    """An array cut into tiles: what ``array.tiled_view(shape)`` returns."""
+    """An array partitioned into tiles, as returned by ``array.tiled_view(shape)``."""
 
 
 class RawArrayMemory:
-    """The memory of an array by offsets: what ``array.get_raw_memory()`` returns."""
+    """The memory of an array addressed by offsets, as returned by ``array.get_raw_memory()``."""
 
 
 class Slice:
-    """``ct.Slice(start, length)``: an index of `load_advanced_indexing` along a dense dimension."""
+    """An index of `load_advanced_indexing` along a dense dimension: ``ct.Slice(start, length)``."""
 
     def __init__(self, start: Any, length: Any, /) -> None:
         self.start, self.length = start, length
@@ -268,12 +268,12 @@ Scalar = Tile | int | float
 
 
 class ConstantAnnotation:
-    """In ``Annotated[…]``: the parameter is a constant, and each value of it is compiled for itself."""
+    """An ``Annotated[…]`` marker of a compile-time constant; the kernel is compiled for each of its values."""
 
 
 @dataclass(frozen=True)
 class ArrayAnnotation:
-    """In ``Annotated[…]``: how an array is passed.
+    """An ``Annotated[…]`` marker that specifies the passing of an array.
 
     index_dtype: the type of its extents and strides, int32 or int64.
     static_shape_dims, static_stride_dims: dimensions whose extents and strides are constants; here all are.
@@ -286,14 +286,14 @@ class ArrayAnnotation:
 
 @dataclass(frozen=True)
 class ListAnnotation:
-    """In ``Annotated[…]``: the parameter is a list of arrays, which `element` annotates."""
+    """An ``Annotated[…]`` marker of a list of arrays, whose items `element` annotates."""
 
     element: Any
 
 
 @dataclass(frozen=True)
 class ScalarAnnotation:
-    """In ``Annotated[…]``: the type of a number."""
+    """An ``Annotated[…]`` marker of a scalar's type."""
 
     dtype: DType
 

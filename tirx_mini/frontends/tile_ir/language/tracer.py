@@ -1,4 +1,4 @@
-"""The state that all parts of the tracer share: the emitter, the order of memory, the frames, and conditions."""
+"""The shared state of the tracer: emitter, memory order and frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .values import ArrayValue, TileValue, describe, is_constant, plain
 
 
 class How(Enum):
-    """The end of a block of statements."""
+    """The way in which a block of statements ends."""
 
     FALL = "runs to its end"
     BREAK = "break"
@@ -32,7 +32,7 @@ class How(Enum):
 
 @dataclass(frozen=True)
 class Exit:
-    """The end of a block. value: what it returns."""
+    """The end of a block. value: its return value."""
 
     how: How
     value: Any = None
@@ -42,7 +42,7 @@ FALL, BREAK, CONTINUE = Exit(How.FALL), Exit(How.BREAK), Exit(How.CONTINUE)
 
 
 class Tracer(ABC):
-    """Interprets the statements of a kernel once, and emits what they do at run time.
+    """Interprets the statements of a kernel once, emitting its run-time operations.
 
     known: what the first trace found out about memory operations; None in that trace.
     arch: the architecture that hints are for, as "sm_90".
@@ -61,16 +61,16 @@ class Tracer(ABC):
 
     @property
     def frame(self) -> Frame:
-        """The innermost call."""
+        """The frame of the innermost call."""
         return self.frames[-1]
 
     @abstractmethod
     def evaluate(self, node: ast.expr) -> Any:
-        """The value of an expression."""
+        """Evaluate an expression."""
 
     @abstractmethod
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The value of a call."""
+        """Trace a call and return its value."""
 
     @abstractmethod
     def block(self, statements: Sequence[ast.stmt]) -> Exit:
@@ -85,7 +85,7 @@ class Tracer(ABC):
         otherwise: Sequence[ast.stmt],
         consumed: bool,
     ) -> Exit | None:
-        """Trace an `if` that is decided at run time."""
+        """Trace an `if` with a run-time condition."""
 
     @abstractmethod
     def loop(self, node: ast.For | ast.While) -> None:
@@ -93,15 +93,15 @@ class Tracer(ABC):
 
     @abstractmethod
     def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: Any, otherwise: Any) -> Any:
-        """The value of one of two expressions, of which only one is executed."""
+        """Trace two alternative expressions, only one of which executes, and return the value."""
 
     @abstractmethod
     def static(self, name: str, node: ast.Call) -> Any:
-        """``ct.static_eval(…)`` and the like, whose arguments are Python."""
+        """Evaluate ``ct.static_eval(…)`` and similar, whose arguments are Python code."""
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[Span]:
-        """Within the block, operations and errors are located at `node`."""
+        """Locate operations and errors inside the context at `node`."""
         outer = self.emit.span
         span = self.emit.span = self.emit.block.span = self.frame.span(node)
         try:
@@ -112,7 +112,7 @@ class Tracer(ABC):
             self.emit.span = outer
 
     def condition(self, value: Any, what: str) -> bool | TileValue:
-        """A truth value: known now, or a boolean scalar."""
+        """Return a condition: a compile-time truth value or a boolean scalar."""
         if isinstance(value, TileValue):
             if value.shape != ():
                 raise TileTypeError(

@@ -1,4 +1,4 @@
-"""Code that is unrolled or spliced while a kernel is compiled: generators that are collected, and context managers."""
+"""Compile-time expansion of generators and context managers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLLECTING = (tuple, sum, any, all, min, max)
 
 
 def is_context_manager(function: Any) -> bool:
-    """Return whether `contextlib.contextmanager` made a function."""
+    """Return whether a function was created by `contextlib.contextmanager`."""
     inner = getattr(function, "__wrapped__", None)
     code = getattr(function, "__code__", None)
     made = code is not None and code.co_filename == contextlib.contextmanager.__code__.co_filename
@@ -30,12 +30,12 @@ def is_context_manager(function: Any) -> bool:
 
 
 class Unrolled(Tracer):
-    """``tuple(f(i) for i in range(4))``, and ``with manager(…) as x:``."""
+    """Expands ``tuple(f(i) for i in range(4))`` and ``with manager(…) as x:``."""
 
     # -- Generators ----------------------------------------------------------------------------------------------------
 
     def collected(self, node: ast.GeneratorExp) -> tuple[Any, ...]:
-        """The items of a generator, each traced for itself. Its variables end with it."""
+        """Expand a generator and return its items; its variables are local to it."""
         outer = self.frame.names
         self.frame.names = dict(outer)
         try:
@@ -88,7 +88,7 @@ class Unrolled(Tracer):
     # -- Context managers ----------------------------------------------------------------------------------------------
 
     def within(self, node: ast.With) -> None:
-        """Trace ``with manager(…) as x:``: the manager up to its `yield`, the block, and the rest of the manager."""
+        """Trace ``with manager(…) as x:``: the manager up to its `yield`, the block, then the rest of the manager."""
         if exits(node.body):
             raise TileSyntaxError(
                 "a `with` block has no `break`, `continue` or `return` that leaves it",
@@ -109,7 +109,7 @@ class Unrolled(Tracer):
         self._run(frame, after, None)
 
     def _manager(self, node: ast.expr) -> tuple[Frame, list[ast.stmt], ast.expr | None, list[ast.stmt]]:
-        """Return the frame of a manager, its statements before `yield`, the yielded expression, and those after it."""
+        """Return a manager's frame, the statements before its `yield`, the yielded expression and the rest."""
         function = self.evaluate(node.func) if isinstance(node, ast.Call) else None
         function = function.function if isinstance(function, TileFunction) else function
         if not isinstance(node, ast.Call) or not isinstance(function, FunctionType) or not is_context_manager(function):
@@ -133,7 +133,7 @@ class Unrolled(Tracer):
         return frame, body[:place], yields[0].value, body[place + 1 :]
 
     def _run(self, frame: Frame, statements: list[ast.stmt], value: ast.expr | None) -> Any:
-        """Trace statements of a manager in its frame. Returns the value of an expression after them."""
+        """Trace a manager's statements in its frame, and return the value of an expression after them."""
         self.frames.append(frame)
         try:
             end = self.block(statements)

@@ -1,4 +1,4 @@
-"""The values of expressions of tile code while a program is compiled.
+"""Compile-time representations of tile-code values.
 
 Constants are plain Python objects: an `int`, `float` or `bool` is a loosely typed constant, and tuples, strings,
 dtypes, functions and modules are themselves. What exists at run time is one of the classes here.
@@ -26,7 +26,7 @@ MISSING: Any = object()
 
 @dataclass(frozen=True, eq=False)
 class TileValue:
-    """A tile. One of shape () is a scalar."""
+    """A tile, or a scalar if its shape is ()."""
 
     value: SsaValue
     dtype: DType
@@ -42,7 +42,7 @@ class TileValue:
 
 @dataclass(frozen=True)
 class Strict:
-    """A strictly typed constant: ``ct.int16(5)``, the extent of an array."""
+    """A strictly typed constant, such as ``ct.int16(5)`` or an array extent."""
 
     value: Any
     dtype: DType
@@ -77,13 +77,13 @@ class ArrayValue:
 
     @property
     def static(self) -> bool:
-        """Return whether all extents and strides are known."""
+        """Return whether all extents and strides are compile-time constants."""
         return all(isinstance(n, Strict) for n in (*self.shape, *self.strides))
 
 
 @dataclass(frozen=True, eq=False)
 class TiledViewValue:
-    """An array cut into tiles: ``array.tiled_view(tile_shape)``.
+    """An array partitioned into tiles: ``array.tiled_view(tile_shape)``.
 
     steps: elements between the origins of consecutive tiles.
     """
@@ -100,7 +100,7 @@ class TiledViewValue:
 
 @dataclass(frozen=True, eq=False)
 class RawMemoryValue:
-    """The memory of an array, addressed by offsets in elements: ``array.get_raw_memory()``."""
+    """The memory of an array, addressed by element offsets: ``array.get_raw_memory()``."""
 
     array: ArrayValue
 
@@ -117,12 +117,12 @@ class PointerValue:
 
 
 class ArrayList(tuple[ArrayValue, ...]):
-    """A list of arrays, from which a number chooses at run time."""
+    """A list of arrays, indexable at run time."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChoiceValue:
-    """One of several arrays, or views of arrays, of one dtype and rank.
+    """One of several arrays or views of the same dtype and rank, selected at run time.
 
     index: which one, a scalar that is known at run time.
     """
@@ -133,7 +133,7 @@ class ChoiceValue:
 
 @dataclass(frozen=True, eq=False)
 class RangeValue:
-    """``range(start, stop, step)``; each is a constant or a scalar."""
+    """The value ``range(start, stop, step)``, of constants or scalars."""
 
     start: Any
     stop: Any
@@ -142,7 +142,7 @@ class RangeValue:
 
 @dataclass(frozen=True)
 class SliceValue:
-    """``ct.Slice(start, length)``."""
+    """The value ``ct.Slice(start, length)``."""
 
     start: Any
     length: Any
@@ -150,7 +150,7 @@ class SliceValue:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function or lambda that tile code defines.
+    """A function or lambda defined in tile code.
 
     frame: the `frames.Frame` that it is defined in, whose variables it reads when it is called.
     """
@@ -161,7 +161,7 @@ class Closure:
 
 @dataclass(frozen=True, eq=False)
 class BoundMethod:
-    """A method of a tile, an array or a view, with the object that it is called on."""
+    """A method of a tile, array or view, bound to its object."""
 
     operation: Operation
     owner: Any
@@ -169,7 +169,7 @@ class BoundMethod:
 
 @dataclass(frozen=True, eq=False)
 class BoundFunction:
-    """A Python method of an object that is known when the program is compiled."""
+    """A Python method bound to a compile-time object."""
 
     function: Any
     owner: Any
@@ -177,14 +177,14 @@ class BoundFunction:
 
 @dataclass(frozen=True)
 class Formatted:
-    """An f-string: literal texts, and values with their format specifiers."""
+    """An f-string, as literal texts and values with format specifiers."""
 
     parts: tuple[str | tuple[Any, str], ...]
 
 
 @dataclass(frozen=True)
 class Undefined:
-    """A variable that has no value on some path to here.
+    """A variable without a value on some path to the current point.
 
     span: where it is assigned on another path.
     why: the path on which it is not, as "where the loop makes no iteration".
@@ -202,12 +202,12 @@ _OWN = (
 
 
 def is_constant(value: Any) -> bool:
-    """Return whether `value` is a number that is known now, loosely or strictly typed."""
+    """Return whether `value` is a compile-time number, loosely or strictly typed."""
     return isinstance(value, (bool, int, float, Strict))
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """Return whether two values are one constant: equal and of one type, loosely or strictly typed. 0.0 is not -0.0."""
+    """Return whether two values are the same constant: equal, and of the same type. 0.0 differs from -0.0."""
     if isinstance(a, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(same_constant, a, b))
     if not (is_constant(a) and is_constant(b)):
@@ -218,24 +218,24 @@ def same_constant(a: Any, b: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A constant as Python holds it: strictly typed ones lose their type."""
+    """Return a constant as a plain Python value, dropping strict types."""
     if isinstance(value, tuple):
         return tuple(plain(v) for v in value)
     return value.value if isinstance(value, Strict) else value
 
 
 def is_record(value: Any) -> bool:
-    """Return whether `value` is an object of a data class of the program."""
+    """Return whether `value` is a dataclass object of the program."""
     return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_OWN))
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a data class or a named tuple."""
+    """Return the field names of a dataclass or named tuple."""
     return getattr(kind, "_fields", None) or tuple(field.name for field in dataclasses.fields(kind))
 
 
 def new_record(kind: type, items: Sequence[Any]) -> Any:
-    """An object of a data class, without executing its constructor, or a named tuple."""
+    """Create a dataclass object without calling its constructor, or a named tuple."""
     if issubclass(kind, tuple):
         return kind(*items)
     made = object.__new__(kind)
@@ -245,18 +245,17 @@ def new_record(kind: type, items: Sequence[Any]) -> Any:
 
 
 def record_fields(value: Any) -> tuple[Any, ...]:
-    """The values of the fields of an object of a data class."""
+    """Return the field values of a dataclass object."""
     return tuple(getattr(value, field.name) for field in dataclasses.fields(value))
 
 
 def with_fields(value: Any, items: tuple[Any, ...]) -> Any:
-    """An object of the same data class whose fields hold `items`."""
+    """Return an object of the same dataclass with the fields `items`."""
     return new_record(type(value), items)
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The parts of a value: the items of tuples and the fields of data classes, nested ones too; else the value itself.
-    """
+    """Yield the leaves of a value, descending into tuples and dataclass fields."""
     if isinstance(value, ChoiceValue):
         yield value.index
     elif isinstance(value, tuple) or is_record(value):
@@ -267,7 +266,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
-    """A value of the same structure with `function` applied to its leaves, in order."""
+    """Return a value of the same structure with `function` applied to its leaves, in order."""
     if isinstance(value, ChoiceValue):
         return ChoiceValue(function(value.index), value.items)
     if isinstance(value, ArrayList):
@@ -281,7 +280,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """A value as an error message names it."""
+    """Describe a value for an error message."""
     if isinstance(value, TileValue):
         return f"a scalar of {value.dtype}" if value.shape == () else f"a tile of {value.dtype} {value.shape}"
     if isinstance(value, ArrayValue):

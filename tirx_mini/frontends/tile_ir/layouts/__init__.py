@@ -1,4 +1,4 @@
-"""Linear layouts: how the elements of a tile are distributed over registers, lanes and warps."""
+"""Linear layouts: the distribution of a tile's elements over registers, lanes and warps."""
 
 from .conversion import Conversion, Move, SharedPlan, conversion, shared_plan, wavefronts
 from .f2 import Span

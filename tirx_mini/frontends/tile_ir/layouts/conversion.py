@@ -1,4 +1,4 @@
-"""The moves of a tile's elements from one layout to another: between registers, by shuffles, or by shared memory."""
+"""Layout conversion: moves of a tile's elements between registers, by shuffles or through shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VECTOR_BYTES = 16
 
 
 class Move(Enum):
-    """The work of a conversion.
+    """The mechanism of a conversion.
 
     NONE: the layouts agree. REGISTERS: each thread holds its elements already, in other registers.
     SHUFFLE: other lanes of the warp hold them (PTX ISA: shfl.sync). SHARED: other warps do.
@@ -33,7 +33,7 @@ class Move(Enum):
 
 @dataclass(frozen=True)
 class Conversion:
-    """From `source` to `target`, two layouts of a tile.
+    """A conversion between two layouts of a tile.
 
     For REGISTERS and SHUFFLE, bases by the bits of a target register: the `register` to read, and what to XOR the
     `lane` to read from with; and by the bits of the target's lane: the lane to read from.
@@ -49,7 +49,7 @@ class Conversion:
 
 @cache
 def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
-    """The cheapest move between two layouts of the same tile, over the same warps."""
+    """Return the cheapest conversion between two layouts of the same tile over the same warps."""
     if source.shape != target.shape or len(source.warp) != len(target.warp):
         raise ValueError(f"{source} and {target} are not layouts of one tile")
     if source == target:
@@ -70,7 +70,7 @@ def _in_thread(source: LinearLayout, target: LinearLayout) -> Conversion | None:
 
 
 def _in_warp(source: LinearLayout, target: LinearLayout) -> Conversion | None:
-    """Each target register is one shuffle: the register to read is the same in all lanes."""
+    """Return a conversion of one shuffle per target register, in which all lanes read the same register, or None."""
     lanes, both = Span(source.lane), Span((*source.register, *source.lane))
     across = [lanes.solve(basis) for basis in target.lane]
     used = [both.solve(basis) for basis in target.register]
@@ -84,7 +84,7 @@ def _in_warp(source: LinearLayout, target: LinearLayout) -> Conversion | None:
 
 @dataclass(frozen=True)
 class SharedPlan:
-    """The places of a tile's elements in shared memory while they change threads.
+    """The arrangement of a tile in shared memory during an exchange between threads.
 
     order: the dimensions of the tile, the fastest in memory first.
     row, pad: after each `row` elements, `pad` elements are left free, so that threads hit different banks.
@@ -100,17 +100,17 @@ class SharedPlan:
     size: int
 
     def bases(self, layout: LinearLayout) -> LinearLayout:
-        """The layout with elements numbered as they lie in memory, without padding."""
+        """Return the layout with elements numbered in memory order, without padding."""
         return layout.permute(self.order[::-1])
 
     def place(self, number: np.ndarray) -> np.ndarray:
-        """Offsets of elements, by `bases`."""
+        """Return the padded offsets of elements numbered by `bases`."""
         return number + number // self.row * self.pad
 
 
 @cache
 def shared_plan(source: LinearLayout, target: LinearLayout, itemsize: int) -> SharedPlan:
-    """The order and padding with the fewest passes through the banks, for the stores and the loads together."""
+    """Return the order and padding that minimise shared-memory wavefronts over stores and loads."""
     rank = len(source.shape)
     orders = list(itertools.permutations(range(rank))) if rank <= 3 else [tuple(reversed(range(rank)))]
     plans = [plan for order in orders for plan in _plans(source, target, itemsize, order)]
@@ -134,7 +134,7 @@ def _plans(source: LinearLayout, target: LinearLayout, itemsize: int, order: tup
 
 
 def _cost(plan: SharedPlan, source: LinearLayout, target: LinearLayout, itemsize: int) -> int:
-    """Passes through the banks of the first warp, all its accesses."""
+    """Return the shared-memory wavefronts of all accesses of the first warp."""
     total = 0
     for layout, width in ((source, plan.store), (target, plan.load)):
         table = plan.place(plan.bases(layout).table()[0, :, ::width])
@@ -144,7 +144,7 @@ def _cost(plan: SharedPlan, source: LinearLayout, target: LinearLayout, itemsize
 
 
 def wavefronts(addresses: np.ndarray, width: int) -> int:
-    """Passes that one access of a warp takes: each bank delivers a word of 4 bytes in a pass.
+    """Return the number of wavefronts of one warp access; each bank delivers one 4-byte word per wavefront.
 
     addresses: byte addresses of the lanes. width: bytes each accesses. 8 bytes go by halves of a warp and 16 bytes by
     quarters (CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks").

@@ -1,4 +1,4 @@
-"""Linear algebra over the field of two elements. A vector is an int whose bits are its coordinates; + is XOR."""
+"""Linear algebra over GF(2). A vector is an int whose bits are its coordinates, and addition is XOR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def image(bases: Sequence[int], number: int) -> int:
-    """The sum of the `bases` whose bits are set in `number`."""
+    """Return the sum of the `bases` selected by the set bits of `number`."""
     total = 0
     for bit, basis in enumerate(bases):
         if number >> bit & 1:
@@ -15,7 +15,7 @@ def image(bases: Sequence[int], number: int) -> int:
 
 
 class Span:
-    """The vectors that sums of `vectors` reach, with a way to write each of them as such a sum."""
+    """The linear span of `vectors`, with a representation of each element."""
 
     def __init__(self, vectors: Iterable[int] = ()) -> None:
         self._rows: dict[int, tuple[int, int]] = {}
@@ -25,7 +25,7 @@ class Span:
             self.add(vector)
 
     def add(self, vector: int) -> bool:
-        """Add a vector; whether it was independent of those before."""
+        """Add a vector, and return whether it is linearly independent of the previous ones."""
         number, self._count = self._count, self._count + 1
         rest, used = self._reduce(vector)
         if rest:
@@ -40,7 +40,7 @@ class Span:
         return self._reduce(vector)[0] == 0
 
     def solve(self, vector: int) -> int | None:
-        """A number whose bits select the given vectors that add up to `vector`; None if no sum does."""
+        """Return a bit mask of given vectors that sum to `vector`, or None if it is outside the span."""
         rest, used = self._reduce(vector)
         return None if rest else used
 
@@ -54,7 +54,7 @@ class Span:
         return 0, used
 
     def _below(self, vector: int, used: int) -> tuple[int, int]:
-        """Reduce the bits below a highest bit that no row has."""
+        """Reduce the bits below a leading bit that no row has."""
         top = 1 << vector.bit_length() - 1
         for length in sorted(self._rows, reverse=True):
             row, given = self._rows[length]

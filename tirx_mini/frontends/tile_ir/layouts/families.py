@@ -1,4 +1,4 @@
-"""Linear layouts that memory accesses and tensor cores want."""
+"""Families of linear layouts for memory accesses and tensor cores."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .linear import LANE_BITS, LinearLayout, bits_of, number_of, unit_steps
 
 
 def padded(bases: Sequence[int], count: int) -> tuple[int, ...]:
-    """`bases`, and replicas up to `count` of them."""
+    """Return `bases` padded with replica bases to a length of `count`."""
     return (*bases, *[0] * (count - len(bases)))
 
 
 def blocked(shape: Sequence[int], *, warps: int, vector: int = 1, order: Sequence[int] | None = None) -> LinearLayout:
-    """Threads side by side along the dimensions in `order`, the fastest first, each with `vector` neighbours.
+    """Return a blocked layout: threads lie along dimensions in `order`, fastest first, with `vector` neighbours each.
 
     Successive threads then access successive vectors of memory. The rest of the tile is in further registers. Threads
     that a small tile leaves without elements hold replicas.
@@ -34,7 +34,7 @@ def blocked(shape: Sequence[int], *, warps: int, vector: int = 1, order: Sequenc
 def within_warps(
     shape: Sequence[int], axis: int, *, warps: int, vector: int, order: Sequence[int] | None = None
 ) -> LinearLayout:
-    """As `blocked`, but warps lie along other dimensions than `axis`, as far as these suffice.
+    """Return a blocked layout whose warps avoid `axis` if the other dimensions are large enough.
 
     A reduction along `axis` then needs no other warp.
     """
@@ -48,18 +48,18 @@ def within_warps(
 
 
 def replicated(shape: Sequence[int], *, warps: int) -> LinearLayout:
-    """Every thread holds the whole tile."""
+    """Return the layout in which every thread holds the whole tile."""
     steps = tuple(unit_steps(shape, tuple(reversed(range(len(shape))))))
     return LinearLayout(tuple(shape), steps, (0,) * LANE_BITS, (0,) * bits_of(warps))
 
 
 def _matrix(shape: Sequence[int], row: int, col: int) -> int:
-    """The number of the element (row, col) of the last two dimensions."""
+    """Return the element number of (row, col) in the last two dimensions."""
     return number_of([*[0] * (len(shape) - 2), row, col], shape)
 
 
 def _doubling(start: int, stop: int) -> list[int]:
-    """start, 2 start, … below stop."""
+    """Return start, 2 start, 4 start, … below stop."""
     found = []
     while start < stop:
         found.append(start)
@@ -68,7 +68,7 @@ def _doubling(start: int, stop: int) -> list[int]:
 
 
 def _atom(rows: int, cols: int, bits: int = 16) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The steps of the (row, column) of a fragment of mma.sync for each bit of the register and of the lane."""
+    """Return the (row, column) steps of an mma.sync fragment for each register bit and each lane bit."""
     steps: dict[bool, list[tuple[int, tuple[int, int]]]] = {True: [], False: []}
     for number, dim in enumerate(mma_fragment_layout(rows, cols, bits).dims):
         weight = 1
@@ -82,7 +82,7 @@ def _atom(rows: int, cols: int, bits: int = 16) -> tuple[list[tuple[int, int]], 
 
 
 def mma_accumulator(shape: Sequence[int], *, warps_m: int, warps_n: int) -> LinearLayout:
-    """C and D of mma.sync m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
+    """Return the layout of C and D of mma.sync m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16").
 
     shape: [M, N] of at least 16 × 8. Warps lie side by side, warps_m of them along M, then warps_n along N.
     """
@@ -94,7 +94,7 @@ def mma_accumulator(shape: Sequence[int], *, warps_m: int, warps_n: int) -> Line
 
 
 def mma_operand(shape: Sequence[int], *, operand: str, bits: int, warps_m: int, warps_n: int) -> LinearLayout:
-    """A [M, K] or B [K, N] of mma.sync, of elements of `bits` bits.
+    """Return the layout of an mma.sync operand, A [M, K] or B [K, N], with elements of `bits` bits.
 
     PTX ISA, "Matrix Fragments for mma.m16n8k16" (16 bits), "… k8" (32 bits, tf32), "… k32" (8 bits). A register of 32
     bits holds neighbours along K. Warps that share rows of A, or columns of B, hold replicas.
@@ -114,7 +114,7 @@ def mma_operand(shape: Sequence[int], *, operand: str, bits: int, warps_m: int, 
 
 
 def wgmma_accumulator(shape: Sequence[int], *, warps: int, warpgroups_m: int) -> LinearLayout:
-    """D of wgmma.m64nNk16 (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts", matrix D).
+    """Return the layout of D of wgmma.m64nNk16 (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts").
 
     shape: [M, N]. The tile is cut into warpgroups_m parts along M, and into as many along N as there are warpgroups
     for each; a part has one MMA for every 64 rows.
@@ -129,7 +129,7 @@ def wgmma_accumulator(shape: Sequence[int], *, warps: int, warpgroups_m: int) ->
 
 
 def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: int) -> LinearLayout:
-    """A [M, K] of wgmma in registers (PTX ISA, the same section, matrix A); warpgroups along N hold replicas."""
+    """Return the layout of A [M, K] of wgmma in registers (PTX ISA, same section); warpgroups along N are replicas."""
     rows, cols = shape[-2:]
     pack = 32 // bits
     rows_each = max(64, rows // warpgroups_m)
@@ -141,7 +141,7 @@ def wgmma_operand(shape: Sequence[int], *, bits: int, warps: int, warpgroups_m: 
 
 
 def tmem_rows(shape: Sequence[int], *, warps: int) -> LinearLayout:
-    """One row of [M, N] a thread, as tcgen05.ld.32x32b gives it: warp w of a warpgroup reads lanes 32 w to 32 w + 31.
+    """Return the layout of tcgen05.ld.32x32b, one row per thread: warp w of a warpgroup reads lanes 32 w to 32 w + 31.
 
     PTX ISA, "tcgen05 Data Path Layout", and "Access restrictions". Further warpgroups hold further rows, then columns.
     """
@@ -171,7 +171,7 @@ def _of_pairs(
 
 
 def _batches(shape: Sequence[int]) -> list[list[int]]:
-    """Steps along the dimensions before the last two, which further registers hold."""
+    """Return the steps along the batch dimensions, which are held in further registers."""
     outer = shape[:-2]
     return [
         [1 << bit if a == axis else 0 for a in range(len(outer))]

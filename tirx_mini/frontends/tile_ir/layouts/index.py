@@ -1,4 +1,4 @@
-"""Linear functions of registers, lanes and warps as index expressions of the IR."""
+"""Index expressions for linear functions of registers, lanes and warps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .f2 import image
 
 
 def linear_index(*parts: tuple[Expr | int, Sequence[int]]) -> Expr:
-    """The XOR of the bases whose bits are set, over all (number, bases); a number is below 2^(count of its bases).
+    """Return the XOR of the bases selected by the bits of each number, as an index expression.
 
     Neighbouring bits that stay neighbours move together, and bits that do not meet are added.
     """
@@ -30,7 +30,7 @@ def linear_index(*parts: tuple[Expr | int, Sequence[int]]) -> Expr:
 
 
 def _split(number: Expr) -> tuple[Expr, int, int]:
-    """(n, bits, low) of a number that is written as n * 2^bits + low."""
+    """Decompose a number written as n * 2^bits + low into (n, bits, low)."""
     low = 0
     if isinstance(number, Binary) and number.op == "+" and (known := int_value(number.b)) is not None:
         number, low = number.a, known
@@ -41,7 +41,7 @@ def _split(number: Expr) -> tuple[Expr, int, int]:
 
 
 def _terms(number: Expr, bases: Sequence[int]) -> list[tuple[Expr, int]]:
-    """(expression, the bits that it may set) of each run of bits."""
+    """Return (expression, mask of possible bits) for each run of consecutive bits."""
     found: list[tuple[Expr, int]] = []
     bit = 0
     while bit < len(bases):

@@ -1,4 +1,4 @@
-"""Linear layouts: the thread and the register that hold each element of a tile.
+"""Linear layouts: the mapping of a tile's elements to threads and registers.
 
 All extents are powers of two, so an element is a row of bits: those of its row-major number in the tile. A layout
 gives every bit of a register number, of a lane and of a warp a *basis*, the number of an element. The element in
@@ -27,7 +27,7 @@ LANE_BITS = 5
 
 
 def bits_of(extent: int) -> int:
-    """The number of bits of an index below `extent`. Raises ValueError unless it is a power of two."""
+    """Return the number of bits of an index below `extent`. Raises ValueError unless it is a power of two."""
     if extent < 1 or extent & (extent - 1):
         raise ValueError(f"{extent} is not a power of two")
     return extent.bit_length() - 1
@@ -35,7 +35,7 @@ def bits_of(extent: int) -> int:
 
 @dataclass(frozen=True)
 class LinearLayout:
-    """The distribution of a tile of `shape` over the registers, lanes and warps of a CTA.
+    """A distribution of a tile of `shape` over the registers, lanes and warps of a CTA.
 
     register, lane, warp: the bases, lowest bit first, as row-major element numbers. There are five for lanes.
     """
@@ -63,7 +63,7 @@ class LinearLayout:
 
     @property
     def registers(self) -> int:
-        """The registers of each thread."""
+        """The number of registers per thread."""
         return 1 << len(self.register)
 
     @property
@@ -72,44 +72,44 @@ class LinearLayout:
 
     @property
     def size(self) -> int:
-        """The elements of the tile."""
+        """The number of elements of the tile."""
         return math.prod(self.shape)
 
     def element(self, register: int, lane: int = 0, warp: int = 0) -> int:
-        """The row-major number of the element that a register holds."""
+        """Return the row-major number of the element in a register."""
         return image(self.register, register) ^ image(self.lane, lane) ^ image(self.warp, warp)
 
     def table(self) -> np.ndarray:
-        """The element in each place, [warps, 32, registers]."""
+        """Return the element number for each register, as an array [warps, 32, registers]."""
         warp, lane, register = (
             np.array([image(b, n) for n in range(1 << len(b))]) for b in (self.warp, self.lane, self.register)
         )
         return np.bitwise_xor.outer(np.bitwise_xor.outer(warp, lane), register)
 
     def distribute(self, tile: np.ndarray) -> np.ndarray:
-        """The element of `tile` in each register, [warps, 32, registers]."""
+        """Return the values of `tile` in each register, as an array [warps, 32, registers]."""
         return np.asarray(tile).reshape(-1)[self.table()]
 
     @cached_property
     def _shifts(self) -> tuple[int, ...]:
-        """`shift` of each dimension."""
+        """The `shift` of each dimension."""
         below = itertools.accumulate((bits_of(extent) for extent in self.shape[:0:-1]), initial=0)
         return tuple(below)[::-1] if self.shape else ()
 
     def shift(self, axis: int) -> int:
-        """The place of the lowest bit of dimension `axis` in an element's number."""
+        """Return the bit position of dimension `axis` in an element number."""
         return self._shifts[axis]
 
     def mask(self, axis: int) -> int:
-        """The bits of dimension `axis` in an element's number."""
+        """Return the mask of dimension `axis` in an element number."""
         return (self.shape[axis] - 1) << self._shifts[axis]
 
     def coordinates(self, element: int) -> tuple[int, ...]:
-        """The index of an element along each dimension."""
+        """Return the coordinates of an element."""
         return tuple([element >> shift & extent - 1 for extent, shift in zip(self.shape, self._shifts, strict=True)])
 
     def along(self, axis: int) -> LinearLayout:
-        """The index along `axis` in each place, as a layout of shape (extent,)."""
+        """Return the layout projected to dimension `axis`, of shape (extent,)."""
         shift, mask = self.shift(axis), self.mask(axis)
         return self._mapped(lambda basis: (basis & mask) >> shift, (self.shape[axis],))
 
@@ -129,13 +129,13 @@ class LinearLayout:
         return (tuple(map(function, bases)) for bases in (self.register, self.lane, self.warp))
 
     def reshape(self, shape: Sequence[int]) -> LinearLayout:
-        """The same places for the elements of the reshaped tile."""
+        """Return the layout of the reshaped tile, without moving data."""
         if math.prod(shape) != self.size:
             raise ValueError(f"a tile of {self.shape} cannot be reshaped to {tuple(shape)}")
         return replace(self, shape=tuple(shape))
 
     def permute(self, dims: Sequence[int]) -> LinearLayout:
-        """The same places for the elements of the permuted tile, whose dimension i is dimension dims[i] of this one."""
+        """Return the layout of the permuted tile, whose dimension i is dimension dims[i] of this one."""
         shape = tuple(self.shape[axis] for axis in dims)
 
         def moved(basis: int) -> int:
@@ -148,7 +148,7 @@ class LinearLayout:
         return self.reshape((*self.shape[:axis], 1, *self.shape[axis:]))
 
     def reduce(self, axis: int, *, keepdims: bool = False) -> LinearLayout:
-        """The layout of a reduction along `axis`: all threads that hold a part of an element hold the result.
+        """Return the layout of a reduction along `axis`; all threads that hold a part of an element hold its result.
 
         It is also the layout that an operand of a broadcast along `axis` needs for a result in this layout.
         """
@@ -165,7 +165,7 @@ class LinearLayout:
         return LinearLayout(shape, register, lane, warp)
 
     def broadcast_source(self, shape: Sequence[int]) -> LinearLayout:
-        """The layout of a tile of `shape` whose broadcast has this layout, in the same threads."""
+        """Return a layout for a tile of `shape` whose broadcast in place has this layout."""
         source = self
         for axis, (have, want) in enumerate(zip(shape, self.shape, strict=True)):
             if have == 1 and want > 1:
@@ -173,14 +173,14 @@ class LinearLayout:
         return source
 
     def broadcast(self, shape: Sequence[int]) -> LinearLayout:
-        """The layout of this tile broadcast to `shape`: every thread repeats its elements in new registers."""
+        """Return the layout of the tile broadcast to `shape`, with each thread's elements repeated in new registers."""
         wide = tuple(shape)
         fresh = [axis for axis, (have, want) in enumerate(zip(self.shape, wide, strict=True)) if have < want]
         register, lane, warp = self._each(lambda basis: number_of(self.coordinates(basis), wide))
         return LinearLayout(wide, (*register, *unit_steps(wide, fresh[::-1])), lane, warp)
 
     def part(self, shape: Sequence[int]) -> tuple[LinearLayout, tuple[int, ...]] | None:
-        """The layout of a slice of `shape`, and which bits of a register number remain in it.
+        """Return the layout of a slice of `shape`, with the register bits that remain in it.
 
         None where the slices of a tile are in different threads.
         """
@@ -196,7 +196,7 @@ class LinearLayout:
         return LinearLayout(tuple(shape), *small), kept
 
     def without_replicas(self) -> LinearLayout:
-        """The same without registers that only repeat others."""
+        """Return the layout without registers that only repeat others."""
         own = Span()
         return replace(self, register=tuple(basis for basis in self.register if own.add(basis)))
 
@@ -204,18 +204,18 @@ class LinearLayout:
 
     @property
     def is_injective(self) -> bool:
-        """Return whether each element is in one place only."""
+        """Return whether each element is held in a single place."""
         return Span(self.bases).rank == len(self.bases)
 
     def place(self, element: int) -> tuple[int, int, int]:
-        """The first (register, lane, warp) that holds an element."""
+        """Return the first (register, lane, warp) that holds an element."""
         used = Span(self.bases).solve(element)
         assert used is not None, "the bases of a layout reach every element"
         register, lane = len(self.register), len(self.lane)
         return used & ((1 << register) - 1), used >> register & ((1 << lane) - 1), used >> register + lane
 
     def owners(self) -> tuple[int, int]:
-        """Masks of the bits of a lane and of a warp that are 0 in the first of several threads with the same elements.
+        """Return the lane and warp masks whose bits are 0 in the first of all threads with the same elements.
 
         A thread that has one of these bits set holds nothing that another does not hold.
         """
@@ -225,7 +225,7 @@ class LinearLayout:
         return lane, warp
 
     def vector(self, elements: int, axis: int = -1) -> int:
-        """How many registers, a power of two up to `elements`, begin with neighbours along `axis`."""
+        """Return how many registers, a power of two up to `elements`, start with neighbours along `axis`."""
         if not self.shape:
             return 1
         axis %= len(self.shape)
@@ -238,7 +238,7 @@ class LinearLayout:
 
 
 def number_of(coords: Sequence[Any], shape: Sequence[int]) -> Any:
-    """The row-major number of an element."""
+    """Return the row-major number of an element."""
     number = 0
     for coord, extent in zip(coords, shape, strict=True):
         number = number * extent + coord
@@ -246,7 +246,7 @@ def number_of(coords: Sequence[Any], shape: Sequence[int]) -> Any:
 
 
 def unit_steps(shape: Sequence[int], order: Sequence[int]) -> Iterator[int]:
-    """The element numbers 1 step, 2 steps, 4 steps … along the dimensions of `order`, the fastest first."""
+    """Yield the element numbers of power-of-two steps along the dimensions in `order`, fastest first."""
     for axis in order:
         for bit in range(bits_of(shape[axis])):
             yield number_of([1 << bit if a == axis else 0 for a in range(len(shape))], shape)

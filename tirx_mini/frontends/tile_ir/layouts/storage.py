@@ -1,4 +1,4 @@
-"""The place of a tile that is not in registers: shared memory, or tensor memory."""
+"""Layouts of tiles in shared memory or tensor memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPANS = (0, 32, 64, 128)
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """A tile in shared memory as TMA writes it and the tensor core reads it.
+    """A shared-memory layout of a tile that TMA writes and the tensor core reads.
 
     swizzle: the swizzle span in bytes.
     order: the dimensions of the tile from the fastest in memory to the slowest; () stands for row-major.
@@ -26,18 +26,18 @@ class SharedLayout:
         return f"shared<swizzle={self.swizzle}{order}>"
 
     def dims(self, rank: int) -> tuple[int, ...]:
-        """The dimensions of the tile from the slowest in memory to the fastest."""
+        """Return the dimensions of the tile from slowest to fastest in memory."""
         return self.order[::-1] or tuple(range(rank))
 
     def permuted(self, dims: Sequence[int]) -> SharedLayout:
-        """The same bytes for the permuted tile, whose dimension i is dimension dims[i] of this one."""
+        """Return the same memory layout for the permuted tile, whose dimension i is dimension dims[i] of this one."""
         order = tuple(dims.index(axis) for axis in self.dims(len(dims))[::-1])
         return SharedLayout(self.swizzle, () if order == tuple(reversed(range(len(dims)))) else order)
 
 
 @dataclass(frozen=True)
 class TmemLayout:
-    """A tile of float32 accumulators in tensor memory: row r in lane r % 128, blocks of 128 rows in further columns."""
+    """A tensor-memory layout of float32 sums: row r in lane r % 128, further blocks of 128 rows in further columns."""
 
     def __str__(self) -> str:
         return "tmem<>"

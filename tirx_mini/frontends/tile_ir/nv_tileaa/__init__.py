@@ -1,4 +1,4 @@
-"""nv_tileaa: tile programs on memory references, without layouts; with the dialects arith, math and scf."""
+"""The dialect nv_tileaa: tile programs on memory references without layouts, with arith, math and scf."""
 
 from . import ops, standard
 from .canonical import canonical

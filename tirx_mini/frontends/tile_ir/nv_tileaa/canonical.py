@@ -1,4 +1,4 @@
-"""Clean-ups of nv_tileaa: constants are computed, moves of equal elements disappear, repeated operations are merged."""
+"""Canonicalisation of nv_tileaa: constant folding, removal of no-op moves and common-subexpression elimination."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMUTATIVE = (st.addi, st.muli, st.ori, st.xori, st.mulf)
 
 
 def canonical(module: Module) -> Module:
-    """The module without what can be computed now, and without repetitions."""
+    """Canonicalise the module and merge common subexpressions."""
     return merge_equal(_Canonical().module(module))
 
 
@@ -46,12 +46,12 @@ class _Canonical(Rewriter):
         return op.value if op is not None and op.kind is st.constant else None
 
     def number(self, value: Value) -> Any:
-        """The number that all elements are, if that is known."""
+        """Return the number that all elements equal, or None if unknown."""
         constant = self.constant(value)
         return None if constant is None or constant.values.ndim else constant.values[()]
 
     def simplified(self, op: Op) -> Any:
-        """The replacement of an operation; `KEEP` if nothing simpler exists."""
+        """Return the replacement of an operation, or `KEEP` if nothing simpler exists."""
         if is_elementwise(op):
             return self.elementwise(op)
         if op.kind in _MOVES:
@@ -91,7 +91,7 @@ class _Canonical(Rewriter):
         return self.bounded(op, operands) if all(is_integer(v.type) for v in operands) else KEEP
 
     def bounded(self, op: Op, operands: list[Value]) -> Any:
-        """The facts that follow from the bounds of the operands."""
+        """Simplify an operation by the value ranges of its operands."""
         if op.kind is st.cmpi:
             always = self.ranges.compared(op.predicate, *operands)
             return KEEP if always is None else self.emit_constant(op, Dense.of("i1", always))
@@ -105,7 +105,7 @@ class _Canonical(Rewriter):
         return KEEP
 
     def divided(self, op: Op, lhs: Value, rhs: Value) -> Any:
-        """Numbers without sign: a shift or a mask, where the divisor is a power of two; no rounding to correct."""
+        """Simplify a non-negative division to a shift or mask, or to one without rounding correction."""
         divisor = self.number(rhs)
         if divisor is not None and divisor > 0:
             if op.kind is st.remsi and self.ranges[lhs][1] < divisor:
@@ -120,7 +120,7 @@ class _Canonical(Rewriter):
         return KEEP
 
     def mask(self, op: Op, lhs: Value, rhs: Value) -> Any:
-        """``x >= 0 and x < n`` is one comparison without sign, if n is not negative."""
+        """Simplify ``x >= 0 and x < n`` to one unsigned comparison if n is non-negative."""
         for one, other in ((lhs, rhs), (rhs, lhs)):
             if self.number(one) is not None:
                 return other if self.number(one) else one
@@ -147,7 +147,7 @@ class _Canonical(Rewriter):
         return list(self.add(made).results)
 
     def moved(self, op: Op) -> Any:
-        """Equal elements stay equal, however they are moved."""
+        """Simplify the move of a splat constant to a constant."""
         source = self[op.source]
         if self.number(source) is not None:
             return self.emit_constant(op, self.constant(source))
@@ -157,7 +157,7 @@ class _Canonical(Rewriter):
         return source if source.type == op.result.type and op.kind in (aa.view, aa.broadcast) else KEEP
 
     def branch(self, region: Any) -> list[Value]:
-        """The operations of a branch that is always taken."""
+        """Inline the operations of a branch that is always taken."""
         for op in region.ops[:-1]:
             self.op(op)
         return list(self[region.ops[-1].values])

@@ -1,4 +1,4 @@
-"""The results of elementwise operations of arith and math in NumPy, by the meanings of cuda_tile."""
+"""NumPy evaluation of arith and math operations, by the semantics of cuda_tile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_elementwise(op: Op) -> bool:
 
 
 def compute(op: Op, *operands: np.ndarray) -> np.ndarray:
-    """The result of an elementwise operation. Arrays of rank 0 stand for all elements."""
+    """Evaluate an elementwise operation. Arrays of rank 0 stand for all elements."""
     element = str(element_of(op.result.type))
     if op.kind in _COMPARISONS:
         name = {st.cmpi: "cmpi", st.cmpf: "cmpf"}[op.kind]

@@ -1,4 +1,4 @@
-"""convert-cudatile-to-tileaa: views become references to memory, tiles tensors, scalars bare numbers.
+"""The pass convert-cudatile-to-tileaa: views become memory references, tiles tensors, and scalars plain numbers.
 
 Kernels, loops and branches with early exits are `structuring.py`'s.
 """
@@ -25,7 +25,7 @@ Converted = Callable[[Op, Rewriter], Any]
 
 
 def type_of(type_: Type) -> Type:
-    """The type in nv_tileaa of a value of cuda_tile."""
+    """Return the nv_tileaa type of a cuda_tile value."""
     if isinstance(type_, Tile):
         return shaped(type_.shape, type_.element)
     if isinstance(type_, Token):
@@ -45,7 +45,7 @@ def type_of(type_: Type) -> Type:
 
 
 def _elementwise(candidates: Sequence[st.Elementwise]) -> Converted:
-    """The operation with the fixed attributes of the cuda_tile operation; the one that fixes most wins."""
+    """Return the rule that selects the candidate matching most attributes of a cuda_tile operation."""
     ordered = sorted(candidates, key=lambda c: -len(c.fixed))
 
     def rule(op: Op, rw: Rewriter) -> Value:
@@ -65,7 +65,7 @@ def _elementwise_rules() -> dict[OpKind, Converted]:
 
 
 def _plain(kind: OpKind, *attrs: str) -> Converted:
-    """The same operands and results, under another name, with some of the attributes."""
+    """Return the rule that renames an operation, keeping operands, results and some attributes."""
 
     def rule(op: Op, rw: Rewriter) -> Any:
         kept = {n: op.attrs[n] for n in attrs if n in op.attrs}
@@ -91,7 +91,7 @@ def _iota(op: Op, rw: Rewriter) -> Value:
 
 
 def _reshape(op: Op, rw: Rewriter) -> Value:
-    """A scalar is splat or extracted; one new extent of 1 is expand_dims; anything else is a view."""
+    """Lower a reshape to a splat, an extract, an expand_dims for one new extent of 1, or else a view."""
     source, type_ = rw[op.source], type_of(op.result.type)
     before, after = shape_of(source.type), shape_of(type_)
     if before == after:
@@ -112,7 +112,7 @@ def _broadcast(op: Op, rw: Rewriter) -> Value:
 
 
 def _assume(op: Op, rw: Rewriter) -> Value:
-    """Assumptions about views are in their types."""
+    """Lower an assumption; those on views are already part of their types."""
     value = rw[op.value]
     return value if isinstance(value.type, (Memref, BlockTile)) else rw.emit(aa.assume, value, predicate=op.predicate)
 
@@ -135,7 +135,7 @@ _COMBINED: Mapping[OpKind, str] = MappingProxyType({
 
 
 def combination(body: Region) -> str:
-    """The operation of a reduction's body, if it is one operation of its two parameters: "add", "max"; else ""."""
+    """Return the combining operation of a reduction body, such as "add" or "max", or "" if it is not a single one."""
     if len(body.params) != 2 or len(body.ops) != 2:
         return ""
     op, end = body.ops
@@ -159,7 +159,7 @@ def _reduction(kind: OpKind) -> Converted:
 
 
 def _access(op: Op, context: Context, bounds: bool = False) -> dict[str, Any]:
-    """order, scope, latency, allow_tma and in_bounds of a load or a store, with the hints for the architecture."""
+    """Return the attributes of a load or store (order, scope, latency, allow_tma, in_bounds) for the architecture."""
     attrs: dict[str, Any] = {}
     if op.memory_ordering_semantics != "weak":
         attrs["order"] = op.memory_ordering_semantics
@@ -178,7 +178,7 @@ def _atomic(op: Op, *names: str) -> dict[str, Any]:
 
 
 class _Memory:
-    """Rules that need the context, or the operations that made the views."""
+    """The lowering rules that need the context or the defining operations of views."""
 
     def __init__(self, module: Module, context: Context) -> None:
         self.context = context
@@ -227,7 +227,7 @@ class _Memory:
         return [count(dim) for dim in range(len(view.tile))]
 
     def _origin(self, view: Value) -> Op:
-        """The operation that made a view, behind assumptions about it."""
+        """Return the operation that created a view, looking through assumptions."""
         op = self.made[view]
         return self._origin(op.value) if op.kind is ct.assume else op
 
@@ -240,12 +240,12 @@ class _Memory:
 
 
 def number(rw: Rewriter, element: Scalar, value: int) -> Value:
-    """A constant."""
+    """Emit an integer constant."""
     return rw.emit(st.constant, types=[element], value=Dense.of(element, value))
 
 
 def resized(rw: Rewriter, value: Value, element: Scalar) -> Value:
-    """An integer in another width."""
+    """Convert an integer to another width."""
     before = element_of(value.type)
     assert isinstance(before, Scalar)
     if before == element:
@@ -327,6 +327,6 @@ RULES: Mapping[OpKind, Converted] = MappingProxyType({
 
 
 def convert_cudatile_to_tileaa(module: Module, context: Context) -> Module:
-    """The module in nv_tileaa, cleaned up. Raises `TirxError` for operations that have no counterpart."""
+    """Lower a module to nv_tileaa and canonicalise it. Raises `TirxError` for operations without a counterpart."""
     rules = {**RULES, **_Memory(module, context).rules()}
     return remove_dead(canonical(Rewriter(rules, type_of).module(module)))

@@ -1,4 +1,4 @@
-"""The dialect nv_tileaa, and the rules that its operations share."""
+"""The dialect nv_tileaa and its shared verifier rules."""
 
 from __future__ import annotations
 

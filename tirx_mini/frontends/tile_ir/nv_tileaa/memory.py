@@ -1,4 +1,4 @@
-"""Memory references, loads, stores, atomics, tokens, and diagnostics."""
+"""The nv_tileaa operations on memory: references, loads, stores, atomics, tokens and diagnostics."""
 
 from __future__ import annotations
 

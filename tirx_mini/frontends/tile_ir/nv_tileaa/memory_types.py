@@ -1,4 +1,4 @@
-"""References to memory: arrays, arrays cut into tiles, tokens; and what types of values have in common."""
+"""Types of memory references (arrays, tiled arrays, tokens), and queries common to all types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _listed(numbers: Sequence[Known]) -> str:
 
 @dataclass(frozen=True)
 class Memref(Type):
-    """An array in global memory: extents, and strides in elements. ``memref<4096x?xf16, strides=[?,1]>``."""
+    """An array in global memory, with extents and strides in elements: ``memref<4096x?xf16, strides=[?,1]>``."""
 
     element: Scalar
     shape: tuple[Known, ...]
@@ -33,7 +33,7 @@ class Memref(Type):
 
 @dataclass(frozen=True)
 class BlockTile(Type):
-    """An array cut into tiles, or into slices of one dimension. An index of it counts `steps` elements a dimension.
+    """An array partitioned into tiles, or into slices of one dimension; each index counts `steps` elements.
 
     tile: the shape that is loaded and stored.
     order: the dimension of the array that each dimension of the tile runs along.
@@ -69,7 +69,7 @@ class BlockTile(Type):
 
 @dataclass(frozen=True)
 class MemToken(Type):
-    """A token orders accesses: an access that takes a token happens after the access that gave it."""
+    """A memory token: the consumer of a token happens after its producer."""
 
     def __str__(self) -> str:
         return "mem_token"
@@ -79,17 +79,17 @@ MEM_TOKEN = MemToken()
 
 
 def shape_of(type: Type) -> tuple[int, ...]:
-    """The extents of a tensor; () of a scalar."""
+    """Return the extents of a tensor, or () for a scalar."""
     return type.shape if isinstance(type, Tensor) else ()
 
 
 def element_of(type: Type) -> Type:
-    """The element type of a tensor; a scalar's own type."""
+    """Return the element type of a tensor, or the type of a scalar."""
     return type.element if isinstance(type, Tensor) else type
 
 
 def shaped(shape: Sequence[int], element: Type) -> Type:
-    """A tensor, or the bare scalar for the shape ()."""
+    """Return a tensor type, or the scalar type for the shape ()."""
     return Tensor(tuple(shape), element) if shape else element
 
 

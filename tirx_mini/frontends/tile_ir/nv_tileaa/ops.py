@@ -1,4 +1,4 @@
-"""The operations of nv_tileaa; Python's keywords and builtins have a ``_`` at the end."""
+"""The operations of nv_tileaa; Python keywords and builtins get a trailing ``_``."""
 
 from .memory import (
     addptr,

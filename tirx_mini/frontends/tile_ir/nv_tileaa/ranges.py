@@ -1,4 +1,4 @@
-"""Between which bounds integers lie: what the canonical form removes comparisons, masks and roundings by.
+"""Integer range analysis, used by the canonicaliser to remove comparisons, masks and roundings.
 
 Bounds are of the signed reading, over all elements of a tensor; an i1 is 0 or 1. A result that may wrap around has the
 bounds of its type.
@@ -23,14 +23,14 @@ _MOST_X, _MOST_YZ = (1 << 31) - 1, 65535
 
 
 def whole(type_: Type) -> Range:
-    """All numbers of an integer type."""
+    """Return the full range of an integer type."""
     element = element_of(type_)
     assert isinstance(element, Scalar)
     return (0, 1) if element.bits == 1 else (-(1 << element.bits - 1), (1 << element.bits - 1) - 1)
 
 
 def _corners(compute: Callable[[int, int], int]) -> Callable[[Range, Range], Range]:
-    """The range of an operation that is monotonic in each operand."""
+    """Return the range rule of an operation that is monotonic in each operand."""
 
     def found(a: Range, b: Range) -> Range:
         values = [compute(x, y) for x in a for y in b]
@@ -40,7 +40,7 @@ def _corners(compute: Callable[[int, int], int]) -> Callable[[Range, Range], Ran
 
 
 def _divided(compute: Callable[[int, int], int]) -> Callable[[Range, Range], Range | None]:
-    """A quotient; nothing is said about divisors that may be zero or negative."""
+    """Return the range rule of a quotient, which requires a positive divisor."""
     inner = _corners(compute)
     return lambda a, b: inner(a, b) if b[0] > 0 else None
 
@@ -57,13 +57,13 @@ def _shifted(a: Range, b: Range) -> Range | None:
 
 
 def _masked(a: Range, b: Range) -> Range | None:
-    """The bits of a number without sign are an upper bound."""
+    """Return the range of a bitwise AND, bounded by its non-negative operands."""
     bounds = [hi for lo, hi in (a, b) if lo >= 0]
     return (0, min(bounds)) if bounds else None
 
 
 def _unsigned_only(rule: Callable[[Range, Range], Range | None]) -> Callable[[Range, Range], Range | None]:
-    """Operations on numbers without sign, where both readings are the same."""
+    """Restrict a range rule to non-negative operands, for which signed and unsigned readings agree."""
     return lambda a, b: rule(a, b) if a[0] >= 0 and b[0] >= 0 else None
 
 
@@ -91,7 +91,7 @@ _SAME = (aa.splat, aa.view, aa.expand_dims, aa.broadcast, aa.permute, aa.extract
 
 
 class Ranges:
-    """The bounds of values that have been seen."""
+    """The known ranges of values."""
 
     def __init__(self) -> None:
         self.known: dict[Value, Range] = {}
@@ -100,7 +100,7 @@ class Ranges:
         return self.known.get(value) or whole(value.type)
 
     def see(self, op: Op) -> None:
-        """Note the results of an operation whose operands have been seen."""
+        """Record the ranges of an operation's results from those of its operands."""
         if op.kind in (aa.get_program_id, aa.get_num_programs):
             counted = op.kind is aa.get_num_programs
             for value, most in zip(op.results, (_MOST_X, _MOST_YZ, _MOST_YZ), strict=True):
@@ -140,13 +140,13 @@ class Ranges:
         return None
 
     def loop(self, region: Region, lower: Value, upper: Value, step: Value) -> None:
-        """The counter of a loop over signed numbers whose step is positive."""
+        """Record the range of a signed loop counter with positive step."""
         (low, _), (_, high) = self[lower], self[upper]
         if self[step][0] > 0 and low < high:
             self.known[region.params[0]] = (low, high - 1)
 
     def compared(self, predicate: str, lhs: Value, rhs: Value) -> bool | None:
-        """The result of a comparison of any two elements, if it is always the same."""
+        """Return the result of a comparison if it is the same for all elements, else None."""
         a, b = self[lhs], self[rhs]
         if predicate[0] == "u" and predicate not in ("eq", "ne"):
             if a[0] < 0 or b[0] < 0:
@@ -165,5 +165,5 @@ class Ranges:
 
 
 def nonnegative(ranges: Ranges, values: Sequence[Value]) -> bool:
-    """Return whether no element of any of the values is negative."""
+    """Return whether all elements of all values are non-negative."""
     return all(ranges[v][0] >= 0 for v in values)

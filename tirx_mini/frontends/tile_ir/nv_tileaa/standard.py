@@ -1,4 +1,4 @@
-"""arith, math and scf: arithmetic of scalars and tensors, and structured control flow, for nv_tileaa and nv_tileas.
+"""The dialects arith, math and scf, shared by nv_tileaa and nv_tileas.
 
 Names are those of MLIR's dialects. Each elementwise operation is one of cuda_tile with some attributes fixed:
 `ELEMENTWISE` says which, so that the conversion and the interpreter need no tables of their own.
@@ -44,7 +44,7 @@ I1 = Scalar("i1")
 
 
 def each(*rules: Verify) -> Verify:
-    """A verifier that asks several."""
+    """Combine several verifiers into one."""
     return lambda op: (problem for rule in rules for problem in rule(op))
 
 
@@ -53,7 +53,7 @@ def _values(op: Op, names: str) -> list[Value]:
 
 
 def same_type(names: str) -> Verify:
-    """All values have one type."""
+    """Verify that all values have the same type."""
 
     def verify(op: Op) -> Iterator[str]:
         first, *others = (v.type for v in _values(op, names))
@@ -65,7 +65,7 @@ def same_type(names: str) -> Verify:
 
 
 def same_shape(names: str) -> Verify:
-    """All values have one shape."""
+    """Verify that all values have the same shape."""
 
     def verify(op: Op) -> Iterator[str]:
         found = {shape_of(v.type) for v in _values(op, names)}
@@ -76,7 +76,7 @@ def same_shape(names: str) -> Verify:
 
 
 def each_is(test: Callable[[Type], bool], what: str, names: str) -> Verify:
-    """All values pass a test."""
+    """Verify that the types of all values satisfy a predicate."""
 
     def verify(op: Op) -> Iterator[str]:
         for value in _values(op, names):
@@ -107,7 +107,7 @@ def booleans(names: str) -> Verify:
 
 @dataclass(frozen=True)
 class Elementwise:
-    """An operation, and what it is in cuda_tile.
+    """An elementwise operation with its cuda_tile equivalent.
 
     of: the mnemonic there. fixed: attributes there that the name implies here; others have the same names in both.
     """
@@ -130,7 +130,7 @@ def _same(
     dialect: Dialect, name: str, of: str, operands: str, kinds: Callable[[str], Verify],
     attrs: dict[str, Codec] | None = None, fixed: Mapping[str, Any] = _NONE,
 ) -> OpKind:  # fmt: skip
-    """All operands and the result have one type."""
+    """Define an operation whose operands and result share one type."""
     first = operands.split()[0]
     kind = dialect.op(
         name, operands, "result", f"{', '.join(f'${n}' for n in operands.split())} attr-dict : type(${first})",
@@ -248,7 +248,7 @@ def _print_constant(op: Op, p: Printer) -> None:
 
 
 def _parse_constant(p: Parser, kind: OpKind) -> Op:
-    """The numbers are read after the type, which says what they are."""
+    """Parse a constant, whose numbers are parsed after the type that determines their form."""
     start = p.at
     while not p.accept(":"):
         p.next()

@@ -1,5 +1,4 @@
-"""Control flow of cuda_tile as scf. In cuda_tile, branches may end with `break`, `continue` or `return`; in scf they
-may not.
+"""Conversion of cuda_tile control flow to scf, which has no `break`, `continue` or `return` in branches.
 
 What follows a branch that may leave early moves into the paths that go on: ``if c { break } rest`` becomes
 ``if c { (false, …) } else { rest; (true, …) }``. A loop with `break` becomes an scf.while over a flag that says
@@ -27,12 +26,12 @@ Step = Op | Callable[[], None]
 
 
 def leaves_early(op: Op) -> bool:
-    """Return whether a branch of an `if` ends with something else than `yield`."""
+    """Return whether a branch of an `if` ends with a terminator other than `yield`."""
     return any(end.kind is not ct.yield_ for region in op.regions for end in ct.ends_of(region))
 
 
 def _tail(rw: Rewriter, steps: Sequence[Step], finish: Finish, types: Sequence[Type]) -> Sequence[Value]:
-    """Emit `steps`, the last of which is a terminator. Returns what `finish` makes of it: values of `types`."""
+    """Emit `steps`, the last of which is a terminator, and return the values that `finish` makes of it."""
     for number, step in enumerate(steps):
         if not isinstance(step, Op):
             step()
@@ -46,7 +45,7 @@ def _tail(rw: Rewriter, steps: Sequence[Step], finish: Finish, types: Sequence[T
 
 
 def _split(rw: Rewriter, op: Op, rest: Sequence[Step], finish: Finish, types: Sequence[Type]) -> Sequence[Value]:
-    """An `if` that may leave early: each path that goes on runs `rest` too."""
+    """Lower an `if` with an early exit; each continuing path also executes `rest`."""
     condition = rw[op.condition]
     regions = []
     for region in op.regions:
@@ -65,7 +64,7 @@ def _binding(rw: Rewriter, op: Op, end: Op) -> Callable[[], None]:
 
 
 def _inside(rw: Rewriter, params: tuple[Value, ...], write: Callable[[], Sequence[Value]]) -> Region:
-    """A region that `write` emits; it yields the values that `write` returns."""
+    """Build a region from `write`, which yields the values that `write` returns."""
     outer, rw.ops = rw.ops, []
     values = tuple(write())
     rw.ops.append(make(st.yield_, (values,)))
@@ -106,8 +105,7 @@ def _for(op: Op, rw: Rewriter) -> Any:
 
 
 def _loop(op: Op, rw: Rewriter) -> list[Value]:
-    """Carried are a flag, the loop's values, and those results that find no value of their type to take the place of:
-    after a `break`, nothing needs the loop's values any more."""
+    """Lower a loop with a carried continue flag, its own carried values, and results without a reusable slot."""
     inits = rw[op.initValues]
     free = list(range(len(inits)))
     places: list[int] = []
@@ -146,7 +144,7 @@ def _loop(op: Op, rw: Rewriter) -> list[Value]:
 
 
 def _any_value(rw: Rewriter, type_: Type) -> Value:
-    """Some value of a type, which nothing reads."""
+    """Return an arbitrary value of a type, which is never read."""
     element = element_of(type_)
     if isinstance(type_, MemToken):
         return rw.emit(aa.create_mem_token)

@@ -1,4 +1,4 @@
-"""Tensors: tiles as values. nv_tileas gives them layouts; before that, they have none."""
+"""Tensor types: tiles as values, with layouts in nv_tileas and without before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEMS = {LinearLayout: "linear", SharedLayout: "shared", TmemLayout: "tmem"}
 
 @dataclass(frozen=True)
 class Tensor(Type):
-    """A tile of `shape`, ``tensor<128x64xf16>``; with a layout, ``tensor<128x64xf16, #shared>``."""
+    """A tile of `shape`, ``tensor<128x64xf16>``, optionally with a layout: ``tensor<128x64xf16, #shared>``."""
 
     shape: tuple[int, ...]
     element: Type
@@ -49,7 +49,7 @@ class Tensor(Type):
 
     @property
     def linear(self) -> LinearLayout:
-        """The layout of a tensor in registers."""
+        """The register layout of a tensor."""
         assert isinstance(self.layout, LinearLayout), f"{self} is not in registers"
         return self.layout
 
@@ -57,11 +57,11 @@ class Tensor(Type):
         return Tensor(self.shape, self.element, layout)
 
     def of(self, element: Type) -> Tensor:
-        """Other elements in the same places."""
+        """Return the tensor type with another element type and the same layout."""
         return Tensor(self.shape, element, self.layout)
 
     def shaped(self, shape: Sequence[int], layout: Layout | None = None) -> Tensor:
-        """The same elements in another shape."""
+        """Return the tensor type with another shape and the same element type."""
         return Tensor(tuple(shape), self.element, layout)
 
 

@@ -1,4 +1,4 @@
-"""Functions, values, shapes, products, reductions and scans."""
+"""The nv_tileaa operations on values: functions, shapes, products, reductions and scans."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _ELEMENTS = same_elements("source result")
 
 
 def _moves(name: str, rule: Verify, format: str = CONVERTED, **attrs: Codec) -> OpKind:
-    """The same elements in another shape or order."""
+    """Define an operation that rearranges elements into another shape or order."""
     return NV_TILEAA.op(name, "source", "result", format, verify=each(_ELEMENTS, rule), pure=True, attrs=attrs)
 
 

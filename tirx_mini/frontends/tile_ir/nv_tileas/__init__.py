@@ -1,4 +1,5 @@
-"""nv_tileas: tile programs for one architecture, with layouts, asynchronous copies, pipelines and agents."""
+"""The dialect nv_tileas: tile programs for one architecture, with layouts, asynchronous copies, pipelines and agents.
+"""
 
 from . import ops, passes, pipeline_ops
 from .accumulation import optimize_dot_accumulation

@@ -1,4 +1,4 @@
-"""tileas-optimize-dot-accumulation: sums that stay with the tensor core from one iteration to the next.
+"""The pass tileas-optimize-dot-accumulation: accumulators stay with the tensor core across iterations.
 
 On Hopper, a dot whose result only the next iteration's dot uses need not be waited for. The loop then waits for the
 dot before it, and releases the stage that that one has read; the sums are there after the loop. The first iteration
@@ -24,7 +24,7 @@ from .sums import simple_sum
 
 
 def optimize_dot_accumulation(module: Module, context: Context) -> Module:
-    """Dots of loops that only add up products are left in flight for one iteration."""
+    """Leave the dots of pure accumulation loops in flight for one iteration."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -40,7 +40,7 @@ def _function(func: Op) -> Op:
 
 
 def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether a dot of Hopper may be in flight when the next one begins.
+    """Return whether a Hopper dot may stay in flight while the next one is issued.
 
     Its operands are then in stages that nothing overwrites. Of a ring of one stage, the next dot would wait for the
     stage that this one has not released.
@@ -50,7 +50,7 @@ def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
-    """The read of a stage that a value is, or is a view of."""
+    """Return the stage read from which a value derives through views, or None."""
     while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         value = op.source
     return op if op is not None and op.kind is pipe.consumer_read else None
@@ -83,7 +83,7 @@ class _Deferred(Rewriter):
         return results
 
     def _overwrites(self, loop: Op, initial: Value) -> bool:
-        """Return whether the first iteration of a loop need not read what its sums begin with."""
+        """Return whether the first iteration of a loop may overwrite the accumulator instead of reading it."""
         return is_zero(self.defs.get(initial)) and runs(loop, self.defs)
 
     def _drain(self, loop: Op, released: Op, results: list[Value]) -> None:

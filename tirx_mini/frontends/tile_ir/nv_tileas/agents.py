@@ -1,4 +1,4 @@
-"""tileas-materialize-schedule: producers and consumers of pipelines become agents, warps with programs of their own.
+"""The pass tileas-materialize-schedule: pipeline producers and consumers become agents, warps with their own programs.
 
 Each agent gets the slice of the program that it needs: its own operations, the loops around them, and the numbers that
 these depend on. Numbers are computed again in each agent (tileas-resolve-agent-boundary); tiles pass through pipelines.
@@ -42,7 +42,7 @@ _FREE = (pipe.create_iterator, pipe.inc_iter, pipe.pipeline_yield)
 
 
 def agent_of(op: Op) -> str | None:
-    """The agent that executes an operation; None for an operation that every agent executes if it needs the value."""
+    """Return the agent that executes an operation, or None if every agent that needs the value executes it."""
     if op.kind in _FILLS:
         return {MMA: MATRIX, THREADS: COMPUTE}.get(pipe.pipeline_of(op).producer, PRODUCER)
     if op.kind in _EMPTIES:
@@ -57,7 +57,7 @@ def agent_of(op: Op) -> str | None:
 
 
 def materialize_schedule(module: Module, context: Context) -> Module:
-    """A function with pipelines is split into agents: one warp that loads, and the warps that compute."""
+    """Split a function with pipelines into agents: a loading warp and the computing warps."""
     if context.options.agents == UNSPECIALIZED:
         return module
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
@@ -87,7 +87,7 @@ def _function(func: Op, context: Context) -> Op:
 
 
 def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
-    """The registers of a thread of each agent, by name and warps; () where all have enough from the launch on.
+    """Return the registers per thread of each agent, by name and warp count, or () if the launch's count suffices.
 
     A launch gives all threads the same number. Warpgroups then change it (PTX ISA: "setmaxnreg"), so warps that compute
     are in other warpgroups than those that do not.
@@ -106,7 +106,7 @@ def registers_of(agents: Sequence[tuple[str, int]]) -> tuple[int, ...]:
 
 
 def _resolved(region: Region, warps: int) -> Region:
-    """The slice of a producer with its tensors spread over its own warps, each as the gathers need it.
+    """Redistribute a producer's tensors over its own warps as the gathers require, recomputing conflicting layouts.
 
     The part of tileas-resolve-agent-boundary that concerns layouts. Warps that load exchange nothing: what two layouts
     are needed of is computed twice. warps: 0 for an agent that keeps its layouts.
@@ -125,7 +125,7 @@ def _resolved(region: Region, warps: int) -> Region:
 
 
 def _addresses(region: Region, warps: int) -> dict[Value, LinearLayout]:
-    """The layouts of the addresses of all gathers: vectors of 16 bytes along rows."""
+    """Return the layouts of all gather addresses: vectors of 16 bytes along rows."""
 
     def layout(op: Op) -> LinearLayout:
         element = op.buffer.type.element
@@ -135,7 +135,7 @@ def _addresses(region: Region, warps: int) -> dict[Value, LinearLayout]:
 
 
 def _computed_again(region: Region) -> Region:
-    """The region with another computation for each conversion of a layout: of its source, and all that this is of."""
+    """Replace each layout conversion by a recomputation of its source's use-def chain."""
     defs = definitions(region)
 
     def again(value: Value, rw: Rewriter, known: dict[Value, Value]) -> Value:
@@ -157,13 +157,13 @@ def _computed_again(region: Region) -> Region:
 
 
 def _after_pipelines(common: Sequence[Op]) -> Iterator[Op]:
-    """Numbers first, then the pipelines."""
+    """Yield numbers first, then pipelines."""
     yield from (op for op in common if op.kind is not pipe.create_pipeline)
     yield from (op for op in common if op.kind is pipe.create_pipeline)
 
 
 def _common(block: Sequence[Op]) -> list[Op]:
-    """The operations that all threads execute before the agents part: they depend on no agent's effects."""
+    """Return the operations that all threads execute before the agents diverge."""
     found: list[Op] = []
     others: set[Value] = set()
     for op in block:
@@ -175,8 +175,7 @@ def _common(block: Sequence[Op]) -> list[Op]:
 
 
 def _is_common(op: Op) -> bool:
-    """Return whether all threads may execute an operation before the agents part: it makes numbers, views or pipelines.
-    """
+    """Return whether an operation can precede the divergence of agents: it creates numbers, views or pipelines."""
     if op.kind is pipe.create_pipeline:
         return True
     tiles = any(isinstance(v.type, Tensor) for v in (*op.results, *op.operands))
@@ -187,7 +186,7 @@ def _is_common(op: Op) -> bool:
 
 
 def slice_of(region: Region, is_root: Callable[[Op], bool]) -> Region:
-    """The part of a region that its root operations need, with only the values that loops then have to carry."""
+    """Return the slice of a region that its root operations need, with only the required loop-carried values."""
     needs = _Needs(region)
     for op in region.walk():
         if is_root(op):
@@ -196,7 +195,7 @@ def slice_of(region: Region, is_root: Callable[[Op], bool]) -> Region:
 
 
 class _Needs:
-    """The parts of a slice: operations, and values, among them values that loops carry."""
+    """The operations and values of a program slice, including loop-carried values."""
 
     def __init__(self, region: Region) -> None:
         self.ops: set[Op] = set()
@@ -216,7 +215,7 @@ class _Needs:
                 self._record(inner, op)
 
     def op(self, op: Op) -> None:
-        """The operation, what it is inside of, and what it uses."""
+        """Add an operation, its enclosing operations and its operands to the slice."""
         if op in self.ops:
             return
         self.ops.add(op)
@@ -260,7 +259,7 @@ class _Needs:
             self.value(value)
 
     def _all_carried(self, loop: Op) -> None:
-        """A while loop carries all of its values: its condition may depend on each."""
+        """Add all carried values of a while loop, since its condition may depend on each of them."""
         for region in loop.regions:
             for value in (*region.params, *region.ops[-1].operands):
                 self.value(value)
@@ -268,7 +267,7 @@ class _Needs:
             self.value(value)
 
     def carried(self, loop: Op) -> list[int]:
-        """Which of the values that a loop carries the slice needs."""
+        """Return the indices of the loop-carried values that the slice needs."""
         return [
             i
             for i, (param, result) in enumerate(zip(loop.body.params[1:], loop.results, strict=True))
@@ -314,7 +313,7 @@ class _Slice(Rewriter):
         return [results.get(i, old) for i, old in enumerate(op.results)]
 
     def _block(self, region: Region, yielded: Sequence[Value]) -> tuple[Op, ...]:
-        """The operations of a block that are kept, and the end of it."""
+        """Build the kept operations of a block and its terminator."""
         outer, self.ops = self.ops, []
         for op in region.ops[:-1]:
             self.op(op)
@@ -324,5 +323,5 @@ class _Slice(Rewriter):
 
 
 def values_of(args: Any) -> Mapping[Value, None]:
-    """Operands without repetition, in order."""
+    """Return the distinct operands, in order."""
     return dict.fromkeys(flat(args))

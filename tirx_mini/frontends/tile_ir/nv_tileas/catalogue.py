@@ -1,4 +1,4 @@
-"""The passes of nv_tileas in order, by their names in TileIR."""
+"""The passes of nv_tileas in order, under their names in TileIR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops of two dots, the second of which multiplies what is computed from the first: attention.
+"""Overlap of chained dots, where the second dot multiplies a value computed from the first, as in attention.
 
 A part of tileas-optimize-dot-accumulation, on Hopper. In the order of the program, the tensor core is idle while
 threads compute the operand of the second dot. The loop is turned so that an iteration begins its first dot, then the
@@ -32,7 +32,7 @@ from .operands import definitions, number_of_constant, runs
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A loop in parts, in the order in which a turned iteration has them.
+    """The parts of a loop of chained dots, in the order of a rotated iteration.
 
     first: the first dot, and before: what precedes it. fetch: what reads the tile that the second dot multiplies by.
     second: this dot. middle: what follows the first dot and does not need the second one's sums. leave: what releases
@@ -53,7 +53,7 @@ class Chain:
 
 
 def overlap_chained_dots(body: Region) -> Region:
-    """The body of a function with its loops of chained dots turned."""
+    """Rotate the loops of chained dots in a function's body."""
     used, defs = uses(body), definitions(body)
     loops = {op: chain_of_dots(op, used, defs) for op in body.walk() if op.kind is std.for_}
     found = {loop: chain for loop, chain in loops.items() if chain is not None}
@@ -61,7 +61,7 @@ def overlap_chained_dots(body: Region) -> Region:
 
 
 def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> Chain | None:
-    """The parts of a loop of two chained dots; None for other loops, and for loops of few iterations.
+    """Return the parts of a loop of two chained dots, or None for other loops and for loops of few iterations.
 
     A loop that does not begin at a constant is taken for the rest of one that does.
     """
@@ -96,7 +96,7 @@ def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value,
 
 
 def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
-    """Return whether each part needs only what comes before it, and what is late has no effects."""
+    """Return whether each part depends only on earlier parts, and the late part has no side effects."""
     own = {*chain.fetch, chain.second, *chain.leave}
     inner = {value for op in own for value in op.results}
     position = chain.loop.body.params[1 + chain.position]
@@ -124,14 +124,14 @@ def _all_operands(op: Op) -> list[Value]:
 
 
 def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
-    """The read of a stage that a value is a view of."""
+    """Return the stage read from which a value derives through views, or None."""
     while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         value = op.source
     return op if op is not None and op.kind is pipe.consumer_read else None
 
 
 def _views(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
-    """The operations between the read of a stage and a view of it."""
+    """Return the operations between a stage read and a view of it."""
     found: list[Op] = []
     while (op := defs[value]).kind is not pipe.consumer_read:
         found.append(op)
@@ -140,7 +140,7 @@ def _views(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
 
 
 def _depending(body: Sequence[Op], root: Value) -> list[Op]:
-    """The operations that depend on a value, the second dot left out."""
+    """Return the operations that depend on a value, excluding the second dot."""
     varying, found = {root}, list[Op]()
     for op in body:
         if varying & set(_all_operands(op)) and op.kind is not ops.dot:
@@ -170,7 +170,7 @@ class _Turned(Rewriter):
         return self.add(made).results
 
     def _turned(self, chain: Chain) -> list[Value]:
-        """The first iteration's beginning, the loop, and the last iteration's second dot."""
+        """Emit the prologue of the first iteration, the rotated loop, and the last iteration's second dot."""
         loop = chain.loop
         last = loop.body.ops[-1].operands
         kept = [i for i in range(len(last)) if i not in (chain.sums, chain.position)]
@@ -193,7 +193,7 @@ class _Turned(Rewriter):
         return [found[i] for i in range(len(last))]
 
     def _others(self, chain: Chain, given: Sequence[Value], kept: Sequence[int]) -> Sequence[Value]:
-        """The loop over all iterations but the first, and what it ends with; nothing where there is only one."""
+        """Emit the loop over all iterations but the first, or nothing for a single-iteration loop."""
         loop = chain.loop
         if self._is_single(loop):
             return given
@@ -210,12 +210,12 @@ class _Turned(Rewriter):
         return results
 
     def _is_single(self, loop: Op) -> bool:
-        """Return whether a loop is known to have one iteration."""
+        """Return whether a loop is known to have exactly one iteration."""
         lower, upper, step = (number_of_constant(self.defs.get(v)) for v in (loop.lower, loop.upper, loop.step))
         return lower is not None and upper is not None and step is not None and lower + step >= upper
 
     def _iteration(self, chain: Chain, index: Value, params: Sequence[Value], kept: Sequence[int]) -> None:
-        """The body of the turned loop."""
+        """Emit the body of the rotated loop."""
         loop, first, second = chain.loop, chain.first, chain.second
         *others, position, sums, operand = params
         carried = dict(zip(kept, others, strict=True)) | {chain.position: position, chain.sums: sums}
@@ -245,7 +245,7 @@ class _Turned(Rewriter):
         self.emit(std.yield_, values)
 
     def _compute(self, chain: Chain, kept: Sequence[int]) -> None:
-        """Compute the middle part while the second dot is in flight; its conversion comes after."""
+        """Emit the middle part while the second dot is in flight, followed by its conversion."""
         last, made = chain.loop.body.ops[-1].operands, _results(chain.middle)
         operand = chain.second.lhs
         conversion = self.defs[operand] if operand in made else None
@@ -258,7 +258,7 @@ class _Turned(Rewriter):
             self.op(conversion)
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
-        """Begin an iteration with these values."""
+        """Bind the loop's parameters for an iteration."""
         self.env.update(zip(loop.body.params, (index, *carried), strict=True))
 
     def _part(self, part: Sequence[Op]) -> None:

@@ -1,4 +1,4 @@
-"""Passes that tidy up: dead arguments, conversions as moves, small loops, dots without tensor cores."""
+"""Clean-up passes: dead arguments, layout conversions as moves, small loops, and dots without tensor cores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .passes import element_bits
 
 
 def legalize_fma_dot(module: Module, context: Context) -> Module:
-    """Dots that no tensor core computes multiply and add in single threads, in the type of the accumulator."""
+    """Lower dots without tensor-core support to per-thread multiply-add in the accumulator's type."""
     return rewrite(module, {ops.dot: _fma})
 
 
@@ -44,7 +44,7 @@ def _widened(rw: Rewriter, value: Value, element: Scalar, signed: bool) -> Value
 
 
 def materialize_convert_layout(module: Module, context: Context) -> Module:
-    """Each conversion states the moves of its elements; a conversion of a loop-invariant value precedes the loop."""
+    """Determine the data movement of each layout conversion, and hoist conversions of loop-invariant values."""
     return remove_dead(rewrite(module, {ops.convert_layout: _moved, std.for_: _hoisted}))
 
 
@@ -61,7 +61,7 @@ def _moved(op: Op, rw: Rewriter) -> Any:
 
 
 def _bytes(found: Conversion, tensor: Tensor) -> int:
-    """The shared memory that a conversion needs."""
+    """Return the shared memory in bytes that a conversion needs."""
     if found.move is not Move.SHARED:
         return 0
     itemsize = max(1, element_bits(tensor) // 8)
@@ -69,7 +69,7 @@ def _bytes(found: Conversion, tensor: Tensor) -> int:
 
 
 def _hoisted(op: Op, rw: Rewriter) -> Any:
-    """A loop after the conversions in it of values from outside."""
+    """Hoist conversions of loop-invariant values out of a loop."""
     inside = set(_defined(op.body))
     for inner in op.body.ops:
         if _is_move(inner) and inner.source not in inside:
@@ -80,7 +80,7 @@ def _hoisted(op: Op, rw: Rewriter) -> Any:
 
 
 def _is_move(op: Op) -> bool:
-    """Return whether an operation converts between two layouts in registers."""
+    """Return whether an operation converts between two register layouts."""
     return op.kind is ops.convert_layout and all(
         isinstance(value.type.layout, LinearLayout) for value in (op.source, op.result)
     )
@@ -100,7 +100,7 @@ _MEMORY = (ops.tiled_load, ops.tiled_store, ops.load, ops.store, ops.gather_load
 
 
 def unroll_register_loops(module: Module, context: Context) -> Module:
-    """Loops of few rounds that compute in registers alone become their rounds."""
+    """Unroll loops of few iterations that compute only in registers."""
     return rewrite(module, {std.for_: _unrolled})
 
 
@@ -124,7 +124,7 @@ def _dense(index: Value, number: int) -> Any:
 
 
 def _rounds(op: Op, rw: Rewriter) -> range | None:
-    """The rounds of a loop whose bounds are constants, if they are few."""
+    """Return the iterations of a loop with constant bounds if they are few, else None."""
     known = {made.result: made.value.item() for made in rw.ops if made.kind is std.constant}
     first, stop, step = (known.get(rw[value]) for value in (op.lower, op.upper, op.step))
     if first is None or stop is None or step is None or step <= 0:
@@ -137,7 +137,7 @@ def _rounds(op: Op, rw: Rewriter) -> range | None:
 
 
 def print_decomposed_tv_layout(module: Module, context: Context) -> Module:
-    """Notes for each layout which elements the first threads hold. The module stays as it is."""
+    """Add a note for each layout that lists the elements of the first threads, leaving the module unchanged."""
     seen: set[LinearLayout] = set()
     for op in module.walk():
         for value in op.results:
@@ -149,7 +149,7 @@ def print_decomposed_tv_layout(module: Module, context: Context) -> Module:
 
 
 def thread_values(layout: LinearLayout, threads: int = 2, registers: int = 4) -> str:
-    """``thread 0: (0, 0) (0, 1) …; thread 1: …``: the elements in the first registers of the first threads."""
+    """Return the elements of the first registers of the first threads: ``thread 0: (0, 0) (0, 1) …; thread 1: …``."""
     texts = []
     for thread in range(threads):
         held = [layout.coordinates(layout.element(r, thread)) for r in range(min(registers, layout.registers))]
@@ -162,14 +162,14 @@ def thread_values(layout: LinearLayout, threads: int = 2, registers: int = 4) ->
 
 
 def remove_dead_args(module: Module, context: Context) -> Module:
-    """Loops and branches without the values that nothing uses."""
+    """Remove unused values from loops and branches."""
     live = _Live(module)
     rules = {std.for_: live.for_, std.if_: live.if_, std.while_: live.while_}
     return remove_dead(Rewriter(rules).module(module))
 
 
 class _Live:
-    """The values of a module that something uses in the end: an effect, a condition, a bound."""
+    """Liveness of a module's values: those that reach a side effect, a condition or a loop bound."""
 
     def __init__(self, module: Module) -> None:
         self.uses: dict[Value, tuple[Value, ...]] = {}
@@ -243,7 +243,8 @@ class _Live:
         self, op: Op, rw: Rewriter, args: tuple[Any, ...], regions: tuple[Region, ...], kept: list[int],
         instead: dict[int, Value],
     ) -> list[Value]:  # fmt: skip
-        """The operation with the results of `kept`. A result that is dropped is replaced by anything of its type."""
+        """Rebuild the operation with only the results `kept`, replacing dropped results by any value of the same type.
+        """
         results = {i: Value(op.results[i].type, op.results[i].hint) for i in kept}
         rw.add(Op(op.kind, args, tuple(results.values()), op.attrs, regions, op.span))
         return [
@@ -253,7 +254,7 @@ class _Live:
 
 
 def _with_end(region: Region, kept: Sequence[int], params: Sequence[Value]) -> Region:
-    """A region that yields the values of `kept`, if it yields any."""
+    """Return a region that yields only the values `kept`."""
     if not region.ops:
         return region
     last = region.ops[-1]

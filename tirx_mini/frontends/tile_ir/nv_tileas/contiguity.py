@@ -1,4 +1,4 @@
-"""The facts about elements of integer and pointer tensors: consecutive or equal neighbours, divisors.
+"""Contiguity analysis of integer and pointer tensors: consecutive or equal neighbours, and divisors.
 
 A group is a number of successive elements along one dimension that begins at a multiple of this number. A gather whose
 groups are consecutive addresses, with one mask for each, is made of vectors.
@@ -30,14 +30,14 @@ _BELOW = ("slt", "ult", "sge", "uge")
 
 
 class Contiguity:
-    """Questions about the values of a function."""
+    """Answers contiguity queries about the values of a function."""
 
     def __init__(self, body: Region) -> None:
         self.defs: Mapping[Value, Op] = {value: op for op in body.walk() for value in op.results}
         self.loops: Mapping[Value, Op] = {op.body.params[0]: op for op in body.walk() if op.kind is std.for_}
 
     def divisor(self, value: Value) -> int:
-        """A number that all elements are multiples of; of pointers, the alignment in elements."""
+        """Return a common divisor of all elements; for pointers, the alignment in elements."""
         loop = self.loops.get(value)
         if loop is not None:
             return math.gcd(self.divisor(loop.lower), self.divisor(loop.step))
@@ -58,7 +58,7 @@ class Contiguity:
         return self.divisor(op.operands[0]) if op.kind in _SAME else 1
 
     def consecutive(self, value: Value, axis: int, count: int) -> bool:
-        """Return whether each group of `count` elements along `axis` is x, x + 1, …, where `count` divides x."""
+        """Return whether each group of `count` elements along `axis` is x, x + 1, … with x divisible by `count`."""
         op = self.defs.get(value)
         if op is None or not isinstance(value.type, Tensor) or value.type.shape[axis] % count:
             return False
@@ -81,7 +81,7 @@ class Contiguity:
         return False
 
     def equal(self, value: Value, axis: int, count: int) -> bool:
-        """Return whether the elements of each group of `count` along `axis` are equal."""
+        """Return whether each group of `count` elements along `axis` is uniform."""
         op = self.defs.get(value)
         if op is None:
             return False
@@ -100,14 +100,14 @@ class Contiguity:
 
 
 def _moves(op: Op) -> bool:
-    """Return whether an operation leaves the elements along each dimension in order."""
+    """Return whether an operation preserves the order of elements along each dimension."""
     if op.kind in (ops.view, ops.expand_dims):
         return same_but_ones(op.source.type, op.result.type)
     return op.kind in (ops.permute, ops.broadcast, ops.convert_layout)
 
 
 def source_axis(op: Op, axis: int) -> int | None:
-    """The dimension of the source of a moved tensor that runs along a dimension of the result; None where none does."""
+    """Return the source dimension that corresponds to a result dimension of a move, or None."""
     source, result = op.operands[0].type, op.result.type
     if op.kind is ops.convert_layout:
         return axis
@@ -121,6 +121,6 @@ def source_axis(op: Op, axis: int) -> int | None:
 
 
 def _size(value: Value) -> int:
-    """Bytes of the target of a pointer; 1 for a number."""
+    """Return the size in bytes of a pointer's pointee, or 1 for a number."""
     element = value.type.element if isinstance(value.type, Tensor) else value.type
     return element.pointee.bits // 8 if isinstance(element, Ptr) else 1

@@ -1,4 +1,4 @@
-"""Gathers that the tensor core reads: cp.async of 16 bytes a thread, straight into shared memory.
+"""Asynchronous gathers for the tensor core: 16-byte cp.async copies per thread, directly to shared memory.
 
 A part of tileas-materialize-async. A `load` by pointers becomes `async.load` where each 16 bytes of a row of the tile
 are neighbours in memory with one mask (PTX ISA: "cp.async", whose src-size fills with zeros what the mask leaves out).
@@ -26,7 +26,7 @@ COPY_BYTES = 16
 
 
 def with_async_gathers(func: Op, context: Context) -> Op:
-    """The function with `async.load` for the gathers that allow it; a note says why others do not."""
+    """Convert the eligible gathers of a function to `async.load`, and add a note for the others."""
     if context.options.agents == UNSPECIALIZED:
         return func
     defs = definitions(func.body)
@@ -56,7 +56,7 @@ def is_gather(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def reasons(chain: list[Op], func: Op, defs: Mapping[Value, Op], known: Contiguity) -> Iterator[str]:
-    """The reasons for which cp.async cannot do the load at the beginning of `chain`."""
+    """Yield the reasons why cp.async cannot perform the load at the start of `chain`."""
     load = chain[0]
     tensor: Tensor = load.tensor.type
     wide = [axis for axis, extent in enumerate(tensor.shape) if extent > 1]
@@ -75,7 +75,7 @@ def reasons(chain: list[Op], func: Op, defs: Mapping[Value, Op], known: Contigui
 
 
 def _sources(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """The reasons for which the loading warps cannot compute the addresses of a load by themselves."""
+    """Yield the reasons why the loading warps cannot compute a load's addresses by themselves."""
     written = [base_of(op.operands[0], defs, op) for op in func.body.walk() if op.kind in STORES]
     loops = {op.body.params[0] for op in func.body.walk() if op.kind is std.for_} | set(func.body.params)
     for value in computed_from(load, defs):
@@ -94,12 +94,12 @@ _EXCHANGED = (ops.dot, aa.cat, ops.extract_slice, ops.insert_slice)
 
 
 def _picks(op: Op) -> bool:
-    """Return whether an operation takes one element of several, which one thread has."""
+    """Return whether an operation extracts one element of several, which only one thread holds."""
     return op.kind is aa.extract and op.source.type.size > 1
 
 
 def computed_from(load: Op, defs: Mapping[Value, Op]) -> dict[Value, None]:
-    """The values that a load and its addresses are computed from, its own among them; not tokens."""
+    """Return the values from which a load and its addresses are computed, including itself but no tokens."""
     todo = [load.tensor]
     seen = dict.fromkeys(todo)
     while todo:
@@ -119,7 +119,7 @@ def _is_zero(value: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 class _Gathers(Rewriter):
-    """chains: for each conversion to shared memory, the operations from the load to it."""
+    """Converts gathers. chains: the operations from the load to each conversion to shared memory."""
 
     def __init__(self, defs: Mapping[Value, Op]) -> None:
         super().__init__({ops.convert_layout: self._converted})
@@ -128,9 +128,7 @@ class _Gathers(Rewriter):
         self.tiles: set[Value] = set()
 
     def conflict(self, load: Op) -> str | None:
-        """The reason for which a load cannot be asynchronous beside the present ones: threads hold the needs of both in
-        one place.
-        """
+        """Return the reason why a load conflicts with the gathers already converted, or ""."""
         shared = self._tiles(load) & self.tiles
         return "its addresses are computed from the same tiles as those of another gather" if shared else None
 

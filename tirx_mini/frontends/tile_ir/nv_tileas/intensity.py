@@ -1,4 +1,4 @@
-"""Tiles that are too small for the tensor core: a step along K loads more than the L2 delivers in its time.
+"""Notes on tiles too small for the tensor core, whose K steps load more than the L2 can deliver in time.
 
 A tile of M × N sums does 2 M N operations for each M + N elements that it loads, whatever its K. The L2 delivers some
 bytes a cycle for each SM (`GpuSpec.l2_bytes_per_cycle`), so the tile's rows and columns bound its speed.
@@ -24,7 +24,7 @@ LARGEST = 256
 
 
 def note_small_tiles(func: Op, context: Context, least: int) -> None:
-    """A note for each sum of products whose tile the L2 cannot feed, where its arrays have room for a larger one.
+    """Add a note for each accumulation whose tile exceeds the L2 bandwidth, if its arrays allow a larger tile.
 
     least: sums of a tile; for those of fewer, another note says so.
     """
@@ -58,12 +58,12 @@ def _note(dot: Op, defs: Mapping[Value, Op], context: Context) -> None:
 
 
 def _operations_a_byte(rows: int, columns: int, size: int) -> float:
-    """Of a tile's products, for elements of `size` bytes."""
+    """Return the operations per byte of a tile, for elements of `size` bytes."""
     return 2 * rows * columns / ((rows + columns) * size)
 
 
 def share_of_peak(rows: int, columns: int, context: Context) -> float:
-    """The L2's bound on a tile's speed, as a share of the tensor cores' sustained rate.
+    """Return the L2 bound on a tile's throughput, as a fraction of the tensor cores' sustained rate.
 
     Above 1, the L2 is not the limit. The share does not depend on the type: elements of half the size are multiplied
     twice as fast.
@@ -74,7 +74,7 @@ def share_of_peak(rows: int, columns: int, context: Context) -> float:
 
 
 def _larger(rows: int, columns: int, grows: tuple[bool, bool], context: Context) -> tuple[int, int]:
-    """The tile with its smaller sides doubled until it is large enough, as far as the arrays have more."""
+    """Return the tile with its smaller sides doubled until it suffices, within the arrays' extents."""
     while share_of_peak(rows, columns, context) < ENOUGH:
         sides = [(side, i) for i, side in enumerate((rows, columns)) if grows[i] and side < LARGEST]
         if not sides:
@@ -85,7 +85,7 @@ def _larger(rows: int, columns: int, grows: tuple[bool, bool], context: Context)
 
 
 def _grows(value: Value, axis: int, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the array that a tile is loaded from may be longer than the tile along this dimension of it."""
+    """Return whether the array of a loaded tile may be longer than the tile along a dimension."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute, ops.convert_layout):
         shape = op.source.type.shape
@@ -102,6 +102,6 @@ def _grows(value: Value, axis: int, defs: Mapping[Value, Op]) -> bool:
 
 
 def _same_axis(shape: tuple[int, ...], axis: int, before: tuple[int, ...]) -> int:
-    """The dimension of `before` that is dimension `axis` of `shape`, which differs from it in extents of 1 alone."""
+    """Map a dimension of `shape` to `before`, which differs only in extents of 1."""
     number = sum(extent > 1 for extent in shape[:axis])
     return [i for i, extent in enumerate(before) if extent > 1][number]

@@ -1,4 +1,4 @@
-"""How long the instances of a program take: whether loops run longer the greater the index x of the instance is.
+"""Trip-count analysis of program instances: whether loops grow or shrink with the instance index x.
 
 A part of tileas-dynamic-persistent. The bounds of loops are followed through operations that keep an order: sums,
 products with and quotients by positive constants, minima and maxima.
@@ -21,7 +21,7 @@ _SCALE = (std.muli, std.floordivsi, std.ceildivsi, std.ceildivui, std.divsi, std
 
 
 def lengths(body: Region) -> int | None:
-    """EQUAL, GROW or SHRINK; None where the lengths of loops depend on something else.
+    """Return EQUAL, GROW or SHRINK, or None if loop lengths depend on anything else.
 
     Of several loops, the first whose length varies counts: those behind it do what it leaves.
     """
@@ -40,7 +40,7 @@ def lengths(body: Region) -> int | None:
 
 
 def trend(value: Value, defs: Mapping[Value, Op]) -> int | None:
-    """Return whether a number is the same for all instances, or grows or shrinks with x; None where it is unknown."""
+    """Return whether a number is constant, increasing or decreasing in x, or None if unknown."""
     op = defs.get(value)
     if op is None:
         return None

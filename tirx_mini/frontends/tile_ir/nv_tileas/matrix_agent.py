@@ -1,4 +1,4 @@
-"""A part of tileas-materialize-schedule: in which order the agent that issues MMAs does so.
+"""The issue order of MMAs in the MMA agent, a part of tileas-materialize-schedule.
 
 In the order of the program, an iteration of attention is S = Q Kᵀ, then O += P V, and the tensor core is idle while
 threads compute P from S. So the loop is turned: before the product that waits for threads, the agent issues the first
@@ -34,7 +34,7 @@ _ONCE = (pipe.create_iterator, pipe.inc_iter, pipe.consumer_release, pipe.produc
 
 
 def in_order(region: Region, around: Region) -> Region:
-    """The program of the agent that issues MMAs, with its loops turned, and MMAs part by part.
+    """Return the program of the MMA agent with rotated loops and MMAs issued part by part.
 
     around: the body of the function.
     """
@@ -44,7 +44,7 @@ def in_order(region: Region, around: Region) -> Region:
 
 @dataclass(frozen=True, eq=False)
 class _Halves:
-    """A loop in two: the operations of products that wait for no thread, and the others' operations, in order.
+    """A loop split into the operations of products that wait for no thread, and all other operations.
 
     early: the iterators, by their place among the carried values, that belong to the first.
     frees: whether the second frees what the first of the next iteration overwrites, and so comes before it.
@@ -72,7 +72,7 @@ class _Ordered(Rewriter):
         return Region(new, tuple(made))
 
     def _block(self, block: Sequence[Op]) -> None:
-        """The operations of a block, those between others with regions part by part."""
+        """Emit the operations of a block, with runs between control flow emitted part by part."""
         if self.parts == 1:
             for op in block:
                 self.op(op)
@@ -94,7 +94,7 @@ class _Ordered(Rewriter):
             self._part(run, part)
 
     def _part(self, run: Sequence[Op], part: int) -> None:
-        """Operations for one part. What all parts share stands in the last, if it changes anything."""
+        """Emit operations for one part; operations shared by all parts are emitted with the last."""
         for op in run:
             kind = self._pipeline(op)
             has_parts = self.parts > 1 if kind is None else kind.parts > 1
@@ -105,7 +105,7 @@ class _Ordered(Rewriter):
                 self.op(op)
 
     def _pipeline(self, op: Op) -> Pipeline | None:
-        """The type of the pipeline that an operation is of."""
+        """Return the pipeline type on which an operation works, or None."""
         kinds = (v.type for v in op.operands if isinstance(v.type, Pipeline))
         return next(kinds, None)
 
@@ -116,9 +116,7 @@ class _Ordered(Rewriter):
         return KEEP if halves is None else self._turned(op, halves)
 
     def _turned(self, loop: Op, halves: _Halves) -> list[Value]:
-        """The first products of the first iteration, then the loop, in which the next iteration's first products
-        precede the rest.
-        """
+        """Emit a rotated loop: the first products of an iteration are issued one iteration early."""
         lower, upper, step = (self[value] for value in (loop.lower, loop.upper, loop.step))
         carried = [self[value] for value in loop.inits]
         begins = None if runs(loop, self.defs) else self.emit(std.cmpi, lower, upper, predicate="slt")
@@ -149,7 +147,8 @@ class _Ordered(Rewriter):
         return list(results)
 
     def _early(self, loop: Op, halves: _Halves, part: int, condition: Value | None, positions: list[Value]) -> None:
-        """The first products of an iteration, if there is one, and where that leaves the iterators."""
+        """Emit the first products of an iteration, conditionally if it may not exist, and return the updated iterators.
+        """
         last, final = loop.body.ops[-1].operands, part == self.parts - 1
         early = sorted(halves.early) if final else []
         if condition is None:
@@ -170,12 +169,12 @@ class _Ordered(Rewriter):
             positions[i] = value
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
-        """Begin an iteration with these values."""
+        """Bind the loop's parameters for an iteration."""
         self.env.update(zip(loop.body.params, (index, *carried), strict=True))
 
 
 def halves_of(loop: Op, defs: Mapping[Value, Op]) -> _Halves | None:
-    """The halves of a loop; None where it does not consist of products that wait for threads and of others."""
+    """Split a loop into halves, or return None unless it has both kinds of products."""
     *body, last = loop.body.ops
     carried = loop.body.params[1:]
     dots = [op for op in body if op.kind is pipe.async_dot]
@@ -202,7 +201,7 @@ def _from_threads(value: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 def _with_pipelines(dots: Sequence[Op], body: Sequence[Op], defs: Mapping[Value, Op]) -> set[Op]:
-    """Dots, what computes their operands, and what moves and releases the stages that these are in."""
+    """Return dots together with their operands' computations and the pipeline operations of their stages."""
     found: set[Op] = set()
     todo = list(dots)
     while todo:

@@ -1,4 +1,4 @@
-"""Operands of the tensor core in shared memory: the loads that they come from, their layouts, what TMA can load."""
+"""Tensor-core operands in shared memory: their loads, layouts and TMA eligibility."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ STORES = (ops.tiled_store, ops.store, ops.scatter_store, ops.tiled_atomic_rmw, a
 
 
 def definitions(region: Region) -> dict[Value, Op]:
-    """The definition of each value of a region or module, except parameters of regions."""
+    """Return the defining operation of each value in a region or module, except region parameters."""
     return {value: op for op in region.walk() for value in op.results}
 
 
 def enclosing(op: Op, region: Region) -> list[Op]:
-    """The operations whose regions an operation stands in, the outermost first."""
+    """Return the operations that enclose an operation, outermost first."""
     for outer in region.ops:
         for inner in outer.regions:
             if op in inner.ops:
@@ -42,25 +42,25 @@ def enclosing(op: Op, region: Region) -> list[Op]:
 
 
 def number_of_constant(op: Op | None) -> int | None:
-    """The integer that an operation gives; None where it is not a constant."""
+    """Return the integer of a constant operation, or None for any other operation."""
     if op is None or op.kind is not std.constant or isinstance(op.result.type, Tensor):
         return None
     return op.value.item()
 
 
 def runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether a loop is known to have an iteration."""
+    """Return whether a loop is known to execute at least once."""
     lower, upper = (number_of_constant(defs.get(value)) for value in (loop.lower, loop.upper))
     return lower is not None and upper is not None and lower < upper
 
 
 def is_zero(op: Op | None) -> bool:
-    """Return whether an operation gives a tensor of zeros."""
+    """Return whether an operation produces a tensor of zeros."""
     return op is not None and op.kind is std.constant and not np.any(op.value.values)
 
 
 def chain_of(value: Value, defs: Mapping[Value, Op], load: OpKind = ops.tiled_load) -> list[Op]:
-    """The operations between a load and `value` that only rename its elements, the load first; [] if there are others.
+    """Return the chain of element-renaming operations from a load to `value`, load first, or [] if there is none.
 
     They are reshapes by dimensions of extent 1, permutations and conversions of layouts.
     """
@@ -78,18 +78,18 @@ def chain_of(value: Value, defs: Mapping[Value, Op], load: OpKind = ops.tiled_lo
 
 
 def load_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
-    """The tiled_load whose elements `value` has."""
+    """Return the tiled_load whose elements `value` has, or None."""
     chain = chain_of(value, defs)
     return chain[0] if chain else None
 
 
 def same_but_ones(a: Tensor, b: Tensor) -> bool:
-    """Return whether two shapes differ in dimensions of extent 1 alone."""
+    """Return whether two shapes differ only in dimensions of extent 1."""
     return [n for n in a.shape if n > 1] == [n for n in b.shape if n > 1]
 
 
 def shared_layout(value: Value, defs: Mapping[Value, Op]) -> SharedLayout:
-    """A tile in shared memory in the order of the array that it is loaded from; row-major if it is computed."""
+    """Return the shared-memory layout of a tile, in the order of the loaded array or row-major if computed."""
     chain = chain_of(value, defs)
     if not chain:
         tensor = value.type
@@ -101,12 +101,12 @@ def shared_layout(value: Value, defs: Mapping[Value, Op]) -> SharedLayout:
 
 
 def loaded_layout(load: Op) -> SharedLayout:
-    """The places where TMA puts the tile of a tiled_load: in the order of the array."""
+    """Return the layout in which TMA places the tile of a tiled_load, following the order of the array."""
     return laid_out(load.tensor.type, by_stride(load.view.type))
 
 
 def laid_out(tensor: Tensor, order: Sequence[int]) -> SharedLayout:
-    """The layout of a tensor with its dimensions in `order`, the fastest first, and the widest swizzle that fits."""
+    """Return the layout of a tensor with dimensions in `order`, fastest first, and the widest swizzle that fits."""
     fastest = next((axis for axis in order if tensor.shape[axis] > 1), order[0])
     assert isinstance(tensor.element, Scalar)
     width = tensor.shape[fastest] * tensor.element.bits // 8
@@ -116,7 +116,7 @@ def laid_out(tensor: Tensor, order: Sequence[int]) -> SharedLayout:
 
 
 def carried(op: Op, layout: SharedLayout) -> SharedLayout:
-    """The layout of the result of a view, a permutation or a conversion, from the layout of its source."""
+    """Propagate the source layout of a view, permutation or conversion to its result."""
     source, result = op.source.type, op.result.type
     if op.kind is ops.convert_layout:
         return layout
@@ -131,7 +131,7 @@ def carried(op: Op, layout: SharedLayout) -> SharedLayout:
 
 
 def by_stride(blocks: BlockTile) -> tuple[int, ...]:
-    """The dimensions of a tile, the one with the smallest stride first."""
+    """Return the dimensions of a tile by increasing stride."""
     strides, shape = blocks.memref.strides, blocks.memref.shape
 
     def key(axis: int) -> tuple[bool, int, bool, int]:
@@ -143,7 +143,7 @@ def by_stride(blocks: BlockTile) -> tuple[int, ...]:
 
 
 def without_unused_loads(region: Region) -> Region:
-    """The region without loads of unused elements; operations that wait for such a load wait for its predecessors."""
+    """Remove loads of unused elements, forwarding their tokens' users to the preceding token."""
     live = Region(region.params, remove_dead(Module("", region.ops)).ops)
     used = uses(live)
 
@@ -161,8 +161,7 @@ def without_unused_loads(region: Region) -> Region:
 
 
 def reasons(load: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """The reasons for which TMA cannot do a tiled_load (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled).
-    """
+    """Yield the reasons why TMA cannot load a tile (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled)."""
     blocks: BlockTile = load.view.type
     memref = blocks.memref
     size = memref.element.bits // 8
@@ -203,7 +202,7 @@ def _is_tile(value: Value) -> bool:
 
 
 def _computed_from(value: Value, defs: Mapping[Value, Op]) -> Iterator[Value]:
-    """A value and all that it is computed from, within its block and the blocks around it."""
+    """Return a value with all values in its use-def chain, within its block and enclosing blocks."""
     seen, todo = {value}, [value]
     while todo:
         current = todo.pop()
@@ -216,8 +215,7 @@ def _computed_from(value: Value, defs: Mapping[Value, Op]) -> Iterator[Value]:
 
 
 def _is_number(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether a value is computed from numbers alone: parameters, indices of `for` loops, the place in the grid.
-    """
+    """Return whether a value depends only on parameters, `for` indices and grid indices."""
     indices = {op.body.params[0] for op in func.body.walk() if op.kind is std.for_}
     known = {*func.body.params, *indices}
     return all(
@@ -227,7 +225,7 @@ def _is_number(value: Value, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def base_of(value: Value, defs: Mapping[Value, Op], store: Op | None = None) -> Value | None:
-    """The parameter whose array a view, a memref or a pointer belongs to; None where several could be meant."""
+    """Return the parameter whose array a view, memref or pointer refers to, or None if it is ambiguous."""
     if store is not None and "view" in store.kind.members:
         value = store.view
     while (op := defs.get(value)) is not None:

@@ -1,4 +1,4 @@
-"""The operations of nv_tileas that are executed in program order: memory, shapes, dots, reductions.
+"""The nv_tileas operations executed in program order: memory, shapes, dots and reductions.
 
 They are those of nv_tileaa, on tensors with layouts, and `convert_layout`.
 """
@@ -20,7 +20,7 @@ choice.
 
 
 def _mirrored(kind: OpKind) -> OpKind:
-    """The operation of the same name, operands and text in nv_tileas."""
+    """Define the nv_tileas operation that mirrors one of nv_tileaa."""
     copy = replace(kind, name=f"{NV_TILEAS.name}.{kind.mnemonic}")
     NV_TILEAS.ops[kind.mnemonic] = copy
     return copy

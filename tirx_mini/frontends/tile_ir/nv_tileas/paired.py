@@ -1,4 +1,4 @@
-"""A part of tileas-materialize-async: the tensor cores of two CTAs multiply by one tile (cta_group::2).
+"""Paired-CTA MMAs (cta_group::2), a part of tileas-materialize-async.
 
 Two CTAs of a cluster have tiles of C in the same columns, so both need the same tile of B. On Hopper, each loads a half
 of it into the shared memory of both. On Blackwell, each keeps its half: one thread of CTA 0 issues each MMA for both,
@@ -23,8 +23,7 @@ LEAST_COLUMNS = 128
 
 
 def halve_shared_tiles(body: Region, groups: Sequence[Group], sums: Sequence[Sum], context: Context) -> bool:
-    """Return whether all sums of a function are sums of pairs. Then each group says which of its tensors is a half, and
-    how.
+    """Return whether all accumulations of a function can use CTA pairs, and mark the halved tensors of each group.
 
     groups: all of the function.
     """
@@ -52,7 +51,7 @@ def halve_shared_tiles(body: Region, groups: Sequence[Group], sums: Sequence[Sum
 
 
 def renamed_axis(op: Op, axis: int) -> int:
-    """The dimension of the result of a view or a permutation that a dimension of its source becomes."""
+    """Return the result dimension to which a view or permutation maps a source dimension."""
     if op.kind is ops.permute:
         return tuple(op.permutation).index(axis)
     source, result = op.source.type.shape, op.result.type.shape
@@ -60,12 +59,12 @@ def renamed_axis(op: Op, axis: int) -> int:
 
 
 def _wide(shape: Sequence[int]) -> list[int]:
-    """The dimensions of more than one element."""
+    """Return the dimensions of more than one element."""
     return [axis for axis, extent in enumerate(shape) if extent > 1]
 
 
 def _loaded(value: Value, axis: int, defs: Mapping[Value, Op]) -> tuple[Op, int] | None:
-    """The wait for the load of a tile, and the dimension there that corresponds to one of the tile."""
+    """Return the wait for the load of a tile, and the loaded dimension that corresponds to a tile dimension."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
         if op.kind is ops.permute:
@@ -77,5 +76,5 @@ def _loaded(value: Value, axis: int, defs: Mapping[Value, Op]) -> tuple[Op, int]
 
 
 def _is_shared(wait: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the CTAs of a cluster load a tile together."""
+    """Return whether the CTAs of a cluster load a tile jointly."""
     return bool(defs[wait.token].multicast)

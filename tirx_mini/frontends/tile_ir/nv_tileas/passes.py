@@ -1,4 +1,4 @@
-"""The passes that give tensors their layouts: which threads hold which elements, in which registers.
+"""The layout passes, which distribute tensors over threads and registers.
 
 Each takes a module and the context of the compilation, and returns a module.
 """
@@ -35,7 +35,7 @@ SECTOR_BYTES = 32
 
 
 def convert_tileaa_to_tileas(module: Module, context: Context) -> Module:
-    """Memory accesses, shapes, dots and reductions become operations of nv_tileas.
+    """Convert memory accesses, shape operations, dots and reductions to nv_tileas.
 
     A scaled dot becomes a dot of bfloat16: the products of a few bits and a power of two, or of a few bits, are exact.
     """
@@ -50,7 +50,7 @@ def _scaled_dot(op: Op, rw: Rewriter) -> Value:
 
 
 def _scaled(rw: Rewriter, value: Value, scale: Value) -> Value:
-    """Each element times the scale of its block, in bfloat16."""
+    """Multiply each element by its block's scale, in bfloat16."""
     shape, counts = value.type.shape, scale.type.shape
     axis = next(axis for axis, (extent, count) in enumerate(zip(shape, counts, strict=True)) if extent != count)
     bf16 = Scalar("bf16")
@@ -65,13 +65,13 @@ def _scaled(rw: Rewriter, value: Value, scale: Value) -> Value:
 
 
 def plan_cta(module: Module, context: Context) -> Module:
-    """Chooses how many warps share a tile, and spreads every tensor evenly over them."""
+    """Choose the number of warps that share a tile, and distribute every tensor evenly over them."""
     planned = Module(module.name, tuple(_planned(op, context) for op in module.ops))
     return relayout(planned, lambda op: Chosen({}), warps_of)
 
 
 def warps_of(func: Op) -> int:
-    """The warps that compute, as tileas-plan-cta has chosen them."""
+    """Return the number of computing warps chosen by tileas-plan-cta."""
     return func.num_warps or 4
 
 
@@ -89,7 +89,7 @@ FEW_ELEMENTS, MOST_WARPS = 32, 16
 
 
 def _warps_for(func: Op) -> int:
-    """How many warps: 4, fewer where a tensor has no element for each thread, more for large ones."""
+    """Choose the number of warps: 4, or fewer for very small tensors and more for large ones."""
     sizes = [v.type.size for op in func.body.walk() for v in op.results if isinstance(v.type, Tensor)]
     regions = (region for op in func.body.walk() for region in op.regions)
     sums = [sum(op.acc.type.size for op in region.ops if op.kind is ops.dot) for region in (func.body, *regions)]
@@ -105,7 +105,7 @@ def _warps_for(func: Op) -> int:
 
 
 def assign_load_store_layouts(module: Module, context: Context) -> Module:
-    """Tensors are loaded and stored so that neighbouring threads access neighbouring vectors of memory."""
+    """Assign layouts to loads and stores so that accesses are coalesced and vectorised."""
     return relayout(module, _memory_layouts, warps_of)
 
 
@@ -123,13 +123,13 @@ def _memory_layouts(func: Op) -> Chosen:
 
 
 def placed(func: Op) -> Chosen:
-    """The layouts of accesses, where loads keep the layouts that passes have given them."""
+    """Return the layouts of accesses, preserving those that passes have given to loads."""
     memory = _memory_layouts(func)
     return replace(memory, values={value: value.type.linear for value in memory.values})
 
 
 def _stores(func: Op, warps: int) -> tuple[dict[Op, list[LinearLayout | None]], dict[Value, LinearLayout]]:
-    """The layouts in which stores want their operands, and the layouts of stored values without another demand."""
+    """Return the operand layouts that stores require, and soft layouts of stored values."""
     wanted: dict[Op, list[LinearLayout | None]] = {}
     soft: dict[Value, LinearLayout] = {}
     for op in func.body.walk():
@@ -143,7 +143,7 @@ def _stores(func: Op, warps: int) -> tuple[dict[Op, list[LinearLayout | None]], 
 
 
 def memory_layout(op: Op, tensor: Tensor, warps: int) -> LinearLayout:
-    """The layout for an access of `tensor`: vectors of 16 bytes along the dimension that is contiguous in memory."""
+    """Return the access layout of `tensor`: 16-byte vectors along the dimension contiguous in memory."""
     bits = element_bits(tensor)
     order = tuple(reversed(range(tensor.rank)))
     if "view" in op.kind.members and isinstance(op.view.type, BlockTile):
@@ -152,7 +152,7 @@ def memory_layout(op: Op, tensor: Tensor, warps: int) -> LinearLayout:
 
 
 def memory_order(blocks: BlockTile) -> tuple[int, ...]:
-    """The dimensions of a tile, the one with the smallest stride first."""
+    """Return the dimensions of a tile by increasing stride."""
     strides = blocks.memref.strides
 
     def key(axis: int) -> tuple[bool, int, int]:
@@ -169,7 +169,7 @@ FEW_SUMS = 32 * 32
 
 
 def assign_dot_layouts(module: Module, context: Context) -> Module:
-    """Dots get an instruction, and their operands the fragments that it takes."""
+    """Select an instruction for each dot, and assign its operands the required fragment layouts."""
     functions = tuple(_with_instructions(op, context) if op.kind is aa.func else op for op in module.ops)
     return relayout(Module(module.name, functions), with_dots, warps_of)
 
@@ -205,7 +205,7 @@ def _with_instructions(func: Op, context: Context) -> Op:
 
 
 def _is_low(op: Op, context: Context) -> bool:
-    """Return whether wgmma would compute a dot if its tile had more rows."""
+    """Return whether a dot has too few rows for wgmma but otherwise qualifies."""
     if op.kind is not ops.dot or context.has_tensor_memory or op.lhs.type.rank != 2:
         return False
     rows, cols = op.acc.type.shape
@@ -215,7 +215,7 @@ def _is_low(op: Op, context: Context) -> bool:
 
 
 def _fits(op: Op) -> bool:
-    """Return whether mma.sync computes the dot."""
+    """Return whether mma.sync can compute the dot."""
     lhs, acc = op.lhs.type, op.acc.type
     product = tensor_cores.product(MMA_SYNC, lhs, acc)
     (rows, inner), cols = lhs.shape[-2:], acc.shape[-1]
@@ -224,8 +224,7 @@ def _fits(op: Op) -> bool:
 
 
 def warps_along(op: Op, warps: int) -> tuple[int, int]:
-    """The numbers of warps that share a dot along M and along N: the split that reads the fewest elements of A and B.
-    """
+    """Return the warps along M and N: the split that minimises the elements of A and B read."""
     rows, cols = op.acc.type.shape[-2:]
     splits = [(m, warps // m) for m in (1 << bit for bit in range(bits_of(warps) + 1))]
     fitting = [(m, n) for m, n in splits if rows >= 16 * m and cols >= 8 * n] or [(1, 1)]
@@ -234,7 +233,7 @@ def warps_along(op: Op, warps: int) -> tuple[int, int]:
 
 
 def dot_layouts(op: Op, warps: int) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
-    """The layouts of A, B and the accumulator of a dot by mma.sync."""
+    """Return the layouts of A, B and the accumulator of an mma.sync dot."""
     along_m, along_n = warps_along(op, warps)
     bits = element_bits(op.lhs.type)
     a = mma_operand(op.lhs.type.shape, operand="A", bits=bits, warps_m=along_m, warps_n=along_n)
@@ -244,12 +243,12 @@ def dot_layouts(op: Op, warps: int) -> tuple[LinearLayout, LinearLayout, LinearL
 
 
 def _over(layout: LinearLayout, warps: int) -> LinearLayout:
-    """The layout for `warps` warps; warps without a part hold replicas."""
+    """Extend a layout to `warps` warps, with replicas in the additional ones."""
     return replace(layout, warp=(*layout.warp, *[0] * (bits_of(warps) - len(layout.warp))))
 
 
 def with_dots(func: Op) -> Chosen:
-    """The layouts of dots, then of loads, then of memory."""
+    """Return the layouts of dots, then loads, then other accesses, in order of priority."""
     warps = warps_of(func)
     memory = placed(func)
     values: dict[Value, LinearLayout] = {}
@@ -269,7 +268,7 @@ def with_dots(func: Op) -> Chosen:
 
 
 def remove_layout_conversions(module: Module, context: Context) -> Module:
-    """Values between accesses and dots take the layouts of these; a store takes what it gets where that is as good.
+    """Propagate the layouts of accesses and dots to other values, so as to minimise layout conversions.
 
     On GPUs with tensor memory, ranges and what is computed from them are computed again in each layout.
     """
@@ -291,7 +290,7 @@ def _fewest(func: Op) -> Chosen:
 
 
 def sectors(op: Op, layout: LinearLayout) -> float:
-    """Sectors of 32 bytes of memory that a warp touches for each element that it stores or loads."""
+    """Return the number of 32-byte sectors that a warp touches per element accessed."""
     blocks: BlockTile = op.view.type
     strides = [blocks.memref.strides[axis] or 1 << 20 for axis in blocks.order]
     elements = layout.table()[0]

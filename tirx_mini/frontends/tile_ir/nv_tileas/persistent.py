@@ -1,4 +1,4 @@
-"""tileas-dynamic-persistent: as many CTAs as the GPU runs at a time take the program's instances one after another.
+"""The pass tileas-dynamic-persistent: a fixed set of resident CTAs processes the program's instances in turn.
 
 The warp that loads goes on with the next instance while the others still compute and store this one. Instances that
 run together are neighbours along x and along y, so that they share what they load in the L2.
@@ -38,7 +38,7 @@ LEAST_SHARED = 2048
 
 
 def dynamic_persistent(module: Module, context: Context) -> Module:
-    """The body of a function becomes a loop over instances: where that is asked for, or where it helps.
+    """Convert a function's body to a loop over program instances, if requested or profitable.
 
     It helps where loads of the next instance can begin early, and it is known how long instances take.
     """
@@ -69,7 +69,7 @@ def _helps(func: Op, context: Context) -> bool:
 
 
 def _are_high(func: Op) -> bool:
-    """Return whether the tiles that are computed along x and y have fewer than twice as many columns as rows."""
+    """Return whether the tiles computed along x and y have fewer than twice as many columns as rows."""
     used = uses(func.body)
     dots = [simple_sum(op, used) for op in func.body.walk() if op.kind is std.for_]
     shapes = {dot.acc.type.shape[-2:] for dot in dots if dot is not None}
@@ -77,7 +77,7 @@ def _are_high(func: Op) -> bool:
 
 
 def _are_pairs(func: Op, context: Context) -> bool:
-    """Return whether instances that are neighbours along x go to the two CTAs of a cluster."""
+    """Return whether instances adjacent along x are assigned to the two CTAs of a cluster."""
     ids = [op for op in func.body.walk() if op.kind is aa.get_program_id]
     if context.options.num_ctas != PAIR or context.grid is None or context.grid[0] % PAIR or context.gpu.sms % PAIR:
         return False
@@ -85,7 +85,7 @@ def _are_pairs(func: Op, context: Context) -> bool:
 
 
 def _shared_loads(body: Region, roots: set[Value]) -> set[Op]:
-    """The TMA loads of large tiles whose place does not depend on some values."""
+    """Return the TMA loads of large tiles whose coordinates are independent of the given values."""
     varying = set(roots)
     before = 0
     while before != len(varying):
@@ -100,7 +100,8 @@ def _shared_loads(body: Region, roots: set[Value]) -> set[Op]:
 
 
 class _Persistent(Rewriter):
-    """most: CTAs. halves, cluster: as in `get_cta_slot`. length: how long instances are, as of `lengths`."""
+    """Builds the persistent loop. most: CTAs. halves, cluster: as in `get_cta_slot`. length: the trend from `lengths`.
+    """
 
     def __init__(self, most: int, halves: int, cluster: int, length: int) -> None:
         super().__init__({pipe.tiled_tma_load: self._load})
@@ -111,7 +112,7 @@ class _Persistent(Rewriter):
         return self.copy(op, multicast=True).results if op in self.shared else KEEP
 
     def function(self, body: Region) -> Region:
-        """The body with a loop around all that depends on the instance."""
+        """Wrap the instance-dependent operations of the body in a loop."""
         ids = [op for op in body.ops if op.kind is aa.get_program_id]
         ends = [op for op in body.ops if op.kind is aa.return_]
         varying = _depending(body, {value for op in ids for value in op.results})
@@ -146,7 +147,7 @@ class _Persistent(Rewriter):
 
 
 def _depending(body: Region, roots: set[Value]) -> set[Op]:
-    """The operations of a body that are executed for each instance: all but numbers and views that are the same."""
+    """Return the operations executed per instance: all except invariant numbers and views."""
     varying: set[Value] = set(roots)
     found: set[Op] = set()
     for op in body.ops:
@@ -160,7 +161,7 @@ def _depending(body: Region, roots: set[Value]) -> set[Op]:
 
 
 def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
-    """The indices x, y and z of an instance by its number: down `GROUP` rows, then to the right."""
+    """Map an instance number to the indices x, y and z: down `GROUP` rows, then to the right."""
 
     def number(value: int) -> Value:
         return b.emit(std.constant, types=[I32], value=Dense.of("i32", value))
@@ -178,7 +179,7 @@ def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
 
 
 def _longest(b: Builder, instance: Value, grid: Any, length: int) -> list[Value]:
-    """The same, the longest instances first: along `GROUP` columns, then to the next x.
+    """Map an instance number to its indices, longest instances first: along `GROUP` columns, then to the next x.
 
     Instances of one y are close to each other, so that they find in the L2 what others of this y have loaded.
     """

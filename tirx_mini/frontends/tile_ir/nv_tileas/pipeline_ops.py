@@ -1,4 +1,4 @@
-"""The asynchronous operations of nv_tileas: copies, MMAs, pipelines, agents.
+"""The asynchronous operations of nv_tileas: copies, MMAs, pipelines and agents.
 
 A producer acquires a stage of a pipeline, begins copies into it, and commits; a consumer waits for the stage, reads it
 and releases it. Each agent has an iterator of its own for each pipeline that it uses.
@@ -158,7 +158,7 @@ computed = _op(
 
 
 def pipeline_of(op: Op) -> Pipeline:
-    """The type of the pipeline that an operation works on."""
+    """Return the type of the pipeline on which an operation works."""
     found = op.pipeline.type
     assert isinstance(found, Pipeline)
     return found

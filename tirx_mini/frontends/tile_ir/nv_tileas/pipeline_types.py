@@ -1,4 +1,4 @@
-"""Types of asynchronous operations: pipelines, iterators, stages, tokens, tensor maps."""
+"""Types of the asynchronous operations: pipelines, iterators, stages, tokens and tensor maps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONSUMERS = (WGMMA, MMA, THREADS)
 
 @dataclass(frozen=True)
 class Pipeline(Type):
-    """A ring of `stages`, each with room for `tensors`, and for each stage a barrier "full" and a barrier "empty".
+    """A ring buffer of `stages` stages, each with storage for `tensors` and a pair of full and empty barriers.
 
     parts: blocks of 128 rows of the tensors that have barriers of their own: one for each computing warpgroup, so that
     the tensor core works for one while another computes.
@@ -45,7 +45,7 @@ class Pipeline(Type):
 
 @dataclass(frozen=True)
 class Named(Type):
-    """A type without parameters: ``!nv_tileas.iterator``."""
+    """A type without parameters, such as ``!nv_tileas.iterator``."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""tileas-materialize-async: loads become the producers of pipelines, and the dots that read them their consumers.
+"""The pass tileas-materialize-async: loads become pipeline producers, and the dots that read them consumers.
 
 Loads are by TMA, or gathers by cp.async (`gathers`). A group is the loads of a block that the same operations read:
 they share the stages of one pipeline. Before its first reader the block acquires a stage, begins the loads and waits
@@ -49,7 +49,7 @@ RENAMING = (ops.view, ops.expand_dims, ops.permute)
 
 
 def materialize_async(module: Module, context: Context) -> Module:
-    """Asynchronous loads become pipelines with as many stages as there is shared memory for."""
+    """Convert asynchronous loads to pipelines, with as many stages as shared memory permits."""
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -69,7 +69,7 @@ def _function(func: Op, context: Context) -> Op:
 
 
 def _groups(region: Region, depth: int) -> Iterator[Group]:
-    """The groups of a region and those inside it, in program order."""
+    """Return the load groups of a region and its nested regions, in program order."""
     found: dict[tuple[Op, ...], Group] = {}
     for op in region.ops:
         if op.kind in WAITS:
@@ -84,7 +84,7 @@ def _groups(region: Region, depth: int) -> Iterator[Group]:
 
 
 def _sums(region: Region, looped: bool, used: Mapping[Value, list[Op]]) -> Iterator[Sum]:
-    """The loops of a region, and those inside it, whose sums are to be in tensor memory."""
+    """Yield the loops in a region and its nested regions whose sums will reside in tensor memory."""
     for op in region.ops:
         dot = simple_sum(op, used) if op.kind is std.for_ else None
         if dot is not None and dot.mma == ops.TCGEN05:
@@ -95,14 +95,14 @@ def _sums(region: Region, looped: bool, used: Mapping[Value, list[Op]]) -> Itera
 
 
 def _consumer(names: set[Value], readers: Sequence[Op]) -> str:
-    """The reader of a tensor: the tensor core of Blackwell, that of Hopper, or threads."""
+    """Return the consumer of a tensor: the Blackwell or Hopper tensor core, or threads."""
     inner = [op for reader in readers for op in (reader, *(o for r in reader.regions for o in r.walk()))]
     dots = {op.mma for op in inner if op.kind is ops.dot and names & set(op.operands)}
     return MMA if ops.TCGEN05 in dots else WGMMA if dots else THREADS
 
 
 def _readers(value: Value, region: Region) -> tuple[set[Value], list[Op]]:
-    """The names of a tensor in shared memory, through views and permutations, and the operations that use it.
+    """Return the aliases of a shared-memory tensor through views and permutations, and the operations that use it.
 
     One that is used in a region inside is used by the operation of the block that has the region.
     """
@@ -125,7 +125,7 @@ ENOUGH_STAGES = 3
 
 
 def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Group, int]:
-    """Stages of each pipeline: pipelines in the innermost loops share the memory that the others leave, evenly.
+    """Return the stage count of each pipeline; those in the innermost loops share the remaining memory evenly.
 
     The others have one stage, or two where a loop repeats them and there is room left.
     Raises TirxError, at the load, where one stage of each does not fit.
@@ -156,7 +156,7 @@ def stages_of(func: Op, groups: Sequence[Group], context: Context) -> Mapping[Gr
 
 
 def columns_of(sums: Sequence[Sum], found: Sequence[Chain], most: int) -> Mapping[Ring, int]:
-    """Stages in tensor memory: two of sums where a loop repeats them; one is read while the next is added up.
+    """Return the stage counts in tensor memory; repeated sums get two, so that one is read while the next accumulates.
 
     most: columns of tensor memory.
 
@@ -172,7 +172,7 @@ def columns_of(sums: Sequence[Sum], found: Sequence[Chain], most: int) -> Mappin
 
 
 def _hint(func: Op) -> int:
-    """The largest number of stages that a loop of the program asks for; 0 where none does."""
+    """Return the largest number of stages that a loop of the program requests, or 0."""
     return max((int(op.num_stages or 0) for op in func.body.walk() if op.kind is std.for_), default=0)
 
 
@@ -188,7 +188,7 @@ def _too_large(groups: Sequence[Group], needed: int, room: int) -> None:
 
 
 def reserved(func: Op) -> int:
-    """Bytes of shared memory that pipelines leave to others.
+    """Return the bytes of shared memory that pipelines leave for other uses.
 
     They are for barriers, for what threads exchange, of which the largest tile that changes its layout is one, and for
     tiles that are stored by TMA.
@@ -253,7 +253,7 @@ class _Pipelined(Rewriter):
         self.defs: dict[Value, Op] = {}
 
     def function(self, body: Region) -> Region:
-        """The body, which begins with the pipelines and their iterators."""
+        """Rewrite the body, starting with the pipelines and their iterators."""
         self.defs = definitions(body)
         outer, self.ops = self.ops, []
         for number, group in enumerate(self.rings):
@@ -339,7 +339,7 @@ class _Pipelined(Rewriter):
         self.at.consumer[ring] = self.emit(pipe.inc_iter, self.at.consumer[ring])
 
     def loop(self, op: Op, inside: list[Ring], rooms: Mapping[int, Value | None] | None = None) -> list[Value]:
-        """A loop that carries the iterators of the pipelines inside it.
+        """Emit a loop that carries the iterators of the pipelines inside it.
 
         rooms: which of the values that it carries are in tensor memory instead, and where the body finds them.
         """
@@ -370,7 +370,7 @@ class _Pipelined(Rewriter):
         return [results.get(i, old) for i, old in enumerate(op.results)]
 
     def _branch(self, op: Op, inside: list[Ring]) -> list[Value]:
-        """A branch whose ends hand on the iterators of the pipelines inside it."""
+        """Emit a branch that yields the iterators of the pipelines inside it."""
         before, regions = self.at.values(inside), list[Region]()
         for region in op.regions:
             self.at.set(inside, before)
@@ -390,7 +390,7 @@ class _Pipelined(Rewriter):
     # -- sums in tensor memory -------------------------------------------------------------------------------------
 
     def _summed(self, each: Sum, inside: list[Ring]) -> list[Value]:
-        """The loop as producer of a stage, which is copied to registers after it."""
+        """Emit an accumulation loop as the producer of a stage, then copy the stage to registers."""
         at, loop = self.at, each.loop
         stage = self.emit(pipe.producer_acquire, each.pipeline, at.producer[each])
         room = self.emit(pipe.producer_room, each.pipeline, stage, hint=each.label)
@@ -405,7 +405,7 @@ class _Pipelined(Rewriter):
         return results
 
     def _in_registers(self, each: Sum, read: Value) -> Value:
-        """The sums, added to the loop's initial value; the initial value alone where the loop has no iteration."""
+        """Return the sums added to the loop's initial value, or only that value if the loop has no iteration."""
         loop = each.loop
         initial: Value = loop.args[3][each.index]  # type: ignore[index,assignment]
         if runs(loop, self.defs):
@@ -422,7 +422,7 @@ class _Pipelined(Rewriter):
         return sums if is_zero(self.defs.get(initial)) else self.emit(std.addf, sums, self[initial], hint=each.label)
 
     def _added(self, op: Op) -> Value:
-        """A product, added to the sums except in the first iteration."""
+        """Emit a product that accumulates, except in the first iteration."""
         loop = self.dots[op].loop
         adds = self.emit(std.cmpi, self[loop.body.params[0]], self[loop.lower], predicate="ne")
         room = self[op.acc]
@@ -433,7 +433,7 @@ class _Pipelined(Rewriter):
 
 
 def _renaming(group: Group) -> list[Op]:
-    """The views and permutations of a group's tensors."""
+    """Return the views and permutations of a group's tensors."""
     names, found = {op.result for op in group.waits}, list[Op]()
     for op in group.block.ops:
         if op.kind in RENAMING and op.source in names:
@@ -443,7 +443,7 @@ def _renaming(group: Group) -> list[Op]:
 
 
 def _regions(op: Op) -> Iterator[Region]:
-    """The regions of an operation, and those inside."""
+    """Yield the regions of an operation, including nested ones."""
     for region in op.regions:
         yield region
         for inner in region.ops:

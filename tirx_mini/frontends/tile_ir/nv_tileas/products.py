@@ -1,4 +1,4 @@
-"""Products in tensor memory that threads compute between: attention, or two layers of a network.
+"""Products in tensor memory with thread computation between them, as in attention or a two-layer network.
 
 A loop that only adds up products leaves its sums with the tensor core (`sums`). In other loops, threads compute the
 left operand of a product, or change its sums, in each iteration:
@@ -38,7 +38,7 @@ COLUMN_BITS = 32
 
 @dataclass(eq=False)
 class Room:
-    """A pipeline of a product. block: the region of the product. label: its name. parts: as those of a pipeline.
+    """A tensor-memory pipeline of a product. block: its region. label: its name. parts: as in `Pipeline`.
 
     shared: that of a loop before, whose pipeline it uses.
     over: the room of sums that the first tensor takes the place of; then `is_covered` holds for that one.
@@ -59,18 +59,18 @@ class Room:
 
     @property
     def ring(self) -> Room:
-        """The room whose pipeline it uses."""
+        """The room whose pipeline is used, which may be shared with an earlier loop."""
         return self.shared or self
 
     @property
     def columns(self) -> int:
-        """Columns of tensor memory that a stage takes."""
+        """The number of tensor-memory columns per stage."""
         return sum(columns_of(tensor) for tensor in self.tensors[self.over is not None :])
 
 
 @dataclass(eq=False)
 class Product:
-    """A dot in a block.
+    """A dot in a block, with its pipelines.
 
     computed: whether threads compute its left operand.
     index: of its sums among what the loop carries, where they stay in tensor memory; else None.
@@ -94,7 +94,7 @@ class Product:
 
 @dataclass(eq=False)
 class Chain:
-    """The products of a block. loop: that the block is the body of; None for that of a function."""
+    """The products of a block. loop: the loop whose body is the block, or None for a function's body."""
 
     block: Region
     loop: Op | None
@@ -102,20 +102,20 @@ class Chain:
 
 
 def columns_of(tensor: Tensor) -> int:
-    """Columns of tensor memory that a tensor takes: a block of 128 rows beside another."""
+    """Return the tensor-memory columns of a tensor, whose blocks of 128 rows lie side by side."""
     assert isinstance(tensor.element, Scalar)
     rows, cols = tensor.shape
     return cols * tensor.element.bits // COLUMN_BITS * max(1, rows // TMEM_LANES)
 
 
 def columns_left(context: Context) -> int:
-    """Columns of tensor memory of a CTA: the SM's columns, shared evenly by the CTAs that are to fit on it."""
+    """Return the tensor-memory columns of a CTA: an even share of the SM's columns among its resident CTAs."""
     each = TMEM_COLUMNS // (context.options.occupancy or 1)
     return max((size for size in TMEM_ALLOCATIONS if size <= each), default=TMEM_ALLOCATIONS[0])
 
 
 def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: int, context: Context) -> list[Chain]:
-    """The blocks of a function with dots that are `wanted` and no sum of a loop alone, and their pipelines.
+    """Return the blocks of a function with `wanted` dots besides pure accumulations, and allocate their pipelines.
 
     sums: the dots of loops that only add up products in tensor memory. warps: those that compute.
     """
@@ -131,18 +131,18 @@ def chains(func: Op, wanted: Callable[[Op], bool], sums: Sequence[Op], warps: in
 
 
 def columns_needed(found: Sequence[Chain], sums: Sequence[Op]) -> int:
-    """Columns of tensor memory that chains and sums of loops need, with one stage of each."""
+    """Return the tensor-memory columns needed by chains and accumulation loops, with one stage each."""
     return sum(room.columns for room in rooms_of(found)) + sum(columns_of(op.acc.type) for op in sums)
 
 
 def _parts(dots: Sequence[Op], warps: int) -> int:
-    """The parts of the pipelines: the warpgroups, if each has 128 rows of its own of every product."""
+    """Return the number of pipeline parts: the warpgroups, if each has its own 128 rows of every product."""
     groups = warps // WARPGROUP_WARPS
     return groups if all(op.acc.type.shape[0] == groups * TMEM_LANES for op in dots) else 1
 
 
 def _chains(func: Op, wanted: Callable[[Op], bool]) -> list[Chain]:
-    """The same without pipelines."""
+    """Return the chains of a function, without pipelines."""
     defs, used = definitions(func.body), uses(func.body)
     found: list[Chain] = []
     for loop, block in _blocks(func.body, None):
@@ -155,13 +155,13 @@ def _chains(func: Op, wanted: Callable[[Op], bool]) -> list[Chain]:
 
 
 def rooms_of(found: Sequence[Chain]) -> list[Room]:
-    """The pipelines of chains, each once."""
+    """Return the distinct pipelines of chains."""
     every = (room.ring for chain in found for product in chain.products for room in product.rooms)
     return list(dict.fromkeys(every))
 
 
 def _blocks(region: Region, loop: Op | None) -> Iterator[tuple[Op | None, Region]]:
-    """The blocks that all agents execute equally often: the body of the function, and of counted loops in those."""
+    """Yield the blocks that all agents execute equally often: the function's body and nested counted loops."""
     yield loop, region
     for op in region.ops:
         if op.kind is std.for_:
@@ -178,7 +178,7 @@ def _product(dot: Op, loop: Op | None, used: Mapping[Value, list[Op]], defs: Map
 
 
 def _late(dot: Op, loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> list[Op] | None:
-    """The program's use of the previous iteration's sums; None where these cannot stay in tensor memory."""
+    """Return the operations between the previous iteration's sums and the dot, or None if the sums must move."""
     last = loop.body.ops[-1]
     if used.get(dot.result) != [last] or last.operands.count(dot.result) != 1:
         return None
@@ -230,7 +230,7 @@ def _give_rooms(chain: Chain, parts: int, cover: bool) -> None:
 
 
 def _cover(given: Room, before: Sequence[Room]) -> None:
-    """Let the left operand of a product take the place of sums before it, if there are some that are wide enough."""
+    """Let a product's left operand reuse the columns of earlier sums, if these are wide enough."""
     operand = given.tensors[0]
     fitting = (
         room
@@ -246,7 +246,7 @@ def _cover(given: Room, before: Sequence[Room]) -> None:
 
 
 def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
-    """Let a loop use the pipelines of one that it follows."""
+    """Let a loop reuse the pipelines of an earlier loop."""
     for other in before:
         pairs = [zip(a.rooms, b.rooms, strict=False) for a, b in zip(other.products, chain.products, strict=False)]
         mine = [room for product in chain.products for room in product.rooms]
@@ -264,10 +264,10 @@ def _share(chain: Chain, before: Sequence[Chain], body: Region) -> None:
 
 
 def _nested(one: Region, other: Region, body: Region) -> bool:
-    """Return whether one of two blocks is inside the other."""
+    """Return whether one of two blocks is nested in the other."""
     return any(inner is b for a, b in ((one, other), (other, one)) for op in a.walk() for inner in op.regions)
 
 
 def is_added(product: Product, defs: Mapping[Value, Op]) -> bool:
-    """Return whether threads add the sums of a separate product to the dot's initial value."""
+    """Return whether threads add a separate product's sums to the dot's initial value."""
     return product.index is None and not is_zero(defs.get(product.dot.acc))

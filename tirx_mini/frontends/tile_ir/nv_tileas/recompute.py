@@ -1,4 +1,4 @@
-"""tileas-recompute-for-scheduling: what is cheap is computed again where it is used, rather than kept in registers.
+"""The pass tileas-recompute-for-scheduling: rematerialisation of cheap values at their uses, to save registers.
 
 A mask or a tile of indices that is computed before a loop and used in it takes registers of each thread for as long as
 the loop runs. Where they are too few, the loop computes it from what it is made of: from a row and a column.
@@ -31,7 +31,7 @@ RENAMING = (ops.view, ops.expand_dims, ops.permute, ops.broadcast)
 
 
 def recompute_for_scheduling(module: Module, context: Context) -> Module:
-    """A loop that would need too many registers computes cheap tensors itself, which it has from before it."""
+    """Rematerialise cheap loop-invariant tensors inside loops that would otherwise need too many registers."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -46,7 +46,7 @@ def _function(func: Op) -> Op:
 
 
 def _again(loop: Op, defs: Mapping[Value, Op]) -> list[Op]:
-    """The operations that a loop is to execute itself, in order."""
+    """Return the operations that a loop is to recompute, in order."""
     body = list(loop.body.walk())
     inside = {*loop.body.params, *(value for op in body for value in op.results)}
     inside |= {param for op in body for region in op.regions for param in region.params}
@@ -64,7 +64,7 @@ def _again(loop: Op, defs: Mapping[Value, Op]) -> list[Op]:
 
 
 def _chain(value: Value, defs: Mapping[Value, Op]) -> list[Op] | None:
-    """The cheap operations that make a tensor from numbers and small tensors; None where others make it."""
+    """Return the cheap operations that compute a tensor from numbers and small tensors, or None."""
     found: dict[Op, None] = {}
     todo = [value]
     while todo:
@@ -82,13 +82,13 @@ def _chain(value: Value, defs: Mapping[Value, Op]) -> list[Op] | None:
 
 
 def _is_cheap(op: Op) -> bool:
-    """Return whether an operation is a few instructions an element: integers, comparisons, other names for elements."""
+    """Return whether an operation takes only a few instructions per element, or merely renames elements."""
     elementwise = op.kind.pure and not op.regions and op.kind not in TIES and op.kind.dialect != "math"
     return elementwise or op.kind in RENAMING
 
 
 class _Again(Rewriter):
-    """chains: for each loop, what it executes at the begin of each iteration."""
+    """Recomputes values in loops. chains: the operations to repeat at the start of each loop's iterations."""
 
     def __init__(self, chains: Mapping[Op, Sequence[Op]]) -> None:
         super().__init__({std.for_: self._loop})

@@ -1,4 +1,4 @@
-"""The passes that shape reductions: which threads take part, and in which types they compute."""
+"""The passes for reductions: their distribution over threads, and their types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .relayout import Chosen, default_layout, flow, relayout
 
 
 def optimize_reduce(module: Module, context: Context) -> Module:
-    """Tensors that are loaded and reduced are spread so that a reduction ends in one warp: by shuffles alone."""
+    """Distribute loaded and reduced tensors so that reductions stay within a warp and need only shuffles."""
     return relayout(module, _reduced_within_warps, warps_of) if _reduces(module) else module
 
 
@@ -46,7 +46,7 @@ def _reduced_within_warps(func: Op) -> Chosen:
 
 
 def _own_warps(source: Value, dim: int, loads: Mapping[Value, Op], warps: int) -> LinearLayout | None:
-    """The layout for a reduction of `source` that stays within warps, if its own crosses them and another does not."""
+    """Return a warp-local layout for a reduction of `source` if its present layout crosses warps, else None."""
     own: LinearLayout = source.type.linear
     if not any(basis & own.mask(dim) for basis in own.warp):
         return None
@@ -59,7 +59,7 @@ def _own_warps(source: Value, dim: int, loads: Mapping[Value, Op], warps: int) -
 
 
 def _crosses(layout: LinearLayout, value: Value, op: Op) -> bool:
-    """Return whether a load's present layout has what is reduced in several warps."""
+    """Return whether a load's present layout distributes the reduced dimension over several warps."""
     same = value.type.shape == op.operands[0].type.shape
     return same and any(basis & layout.mask(op.dim) for basis in layout.warp)
 
@@ -75,7 +75,7 @@ WIDER: Mapping[str, str] = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i3
 
 
 def legalize_reduce(module: Module, context: Context) -> Module:
-    """Reductions and scans of narrow numbers compute with 32 bits; no bit of a layout lies along two dimensions."""
+    """Widen reductions and scans of narrow types to 32 bits, and normalise layout bases that span two dimensions."""
     if not _reduces(module):
         return module
     rules = {ops.reduce: _widened, ops.scan: _widened}
@@ -123,13 +123,13 @@ def _is_arithmetic(op: Op) -> bool:
 
 
 def _reads_narrow(body: Region) -> bool:
-    """Return whether a body uses a narrow number from outside, which would stay narrow."""
+    """Return whether a reduction body uses a narrow number from outside, which would not be widened."""
     own = {*body.params, *(value for inner in body.ops for value in inner.results)}
     return any(_narrow(value) for inner in body.ops for value in flat(inner.args) if value not in own)
 
 
 def _cast(rw: Rewriter, value: Value, element: str, unsigned: bool) -> Value:
-    """`value` with other elements of the same kind."""
+    """Cast `value` to another element type of the same kind."""
     before, after = _element(value.type), Scalar(element)
     assert isinstance(before, Scalar)
     type_ = value.type.of(after) if isinstance(value.type, Tensor) else after

@@ -1,4 +1,4 @@
-"""The dependence of the layouts of an operation's operands and results on one another.
+"""Ties: relations between the layouts of an operation's operands and results.
 
 A tie says which layout a value has if another one has a given layout, so that no conversion is needed between them.
 """
@@ -21,7 +21,8 @@ Rename = Callable[[LinearLayout], LinearLayout]
 
 @dataclass(frozen=True)
 class Tie:
-    """a, b: two values. forth: the layout of b for one of a; back: that of a for one of b; None where none follows."""
+    """A relation between the layouts of values a and b. forth: from a to b; back: from b to a; None without a mapping.
+    """
 
     a: Value
     b: Value
@@ -30,7 +31,7 @@ class Tie:
 
 
 def is_tile(value: Value) -> bool:
-    """Return whether a value has, or will have, a layout in registers."""
+    """Return whether a value has, or will have, a register layout."""
     return isinstance(value.type, Tensor) and (value.type.layout is None or isinstance(value.type.layout, LinearLayout))
 
 
@@ -54,7 +55,7 @@ def _pairs(one: tuple[Value, ...], other: tuple[Value, ...]) -> Iterator[Tie]:
 
 
 def elementwise(op: Op) -> Iterator[Tie]:
-    """All tensors have one layout."""
+    """Tie all tensors of an operation to one layout."""
     return _equal(tensors(op.results) + tensors(op.operands))
 
 
@@ -83,7 +84,7 @@ def _reduce(op: Op) -> Iterator[Tie]:
 
 
 def _gather(op: Op) -> Iterator[Tie]:
-    """Lay a tensor of indices along one dimension of the gathered array."""
+    """Tie each index tensor to the corresponding dimension of the gathered tensor."""
     tensor = op.value if op.kind is ops.scatter_store else op.tensor
     for axis, index in enumerate(op.index):
         if is_tile(index):
@@ -91,7 +92,7 @@ def _gather(op: Op) -> Iterator[Tie]:
 
 
 def only(layout: LinearLayout, axis: int) -> LinearLayout:
-    """The layout of a tensor along one dimension, without the others."""
+    """Return the layout projected to one dimension."""
     for other in reversed(range(len(layout.shape))):
         if other != axis:
             layout = layout.reduce(other)
@@ -144,6 +145,6 @@ def ties(op: Op) -> Iterator[Tie]:
 
 
 def all_ties(region: Region) -> Iterator[Tie]:
-    """The ties of all operations. Bodies of reductions compute with numbers, and have none."""
+    """Yield the ties of all operations; the bodies of reductions compute on scalars and have none."""
     for op in region.walk():
         yield from ties(op)

@@ -1,4 +1,4 @@
-"""New layouts for the tensors of a function: from a few that are chosen to all others, with the conversions between.
+"""Propagation of layouts from a few chosen tensors to all others, with conversions where they conflict.
 
 Layouts flow from the chosen values along the ties of operations, the most important first, until they meet. A
 conversion stands where two flows meet, and where an operation wants an operand in a layout of its own.
@@ -27,8 +27,7 @@ Wanted = Callable[[Op], Sequence[Layout | None]]
 
 @dataclass(frozen=True)
 class Chosen:
-    """The layouts that a pass fixes. values: layouts of values, the most important first. soft: those that yield to any
-    other.
+    """The layouts fixed by a pass. values: by priority, highest first. soft: those overridden by any other.
 
     wanted: the layouts in which operations want their operands.
     """
@@ -39,12 +38,12 @@ class Chosen:
 
 
 def default_layout(shape: Sequence[int], warps: int) -> LinearLayout:
-    """The layout of a tensor that nothing has an interest in."""
+    """Return the default layout of an unconstrained tensor."""
     return blocked(shape, warps=warps, vector=4)
 
 
 def flow(region: Region, chosen: Chosen, warps: int) -> Layouts:
-    """A layout for each tensor of `region` that can be in registers."""
+    """Assign a layout to each register tensor of `region`."""
     neighbours: dict[Value, list[tuple[Value, Callable[[LinearLayout], LinearLayout]]]] = {}
     for tie in all_ties(region):
         if tie.forth is not None:
@@ -76,7 +75,7 @@ def flow(region: Region, chosen: Chosen, warps: int) -> Layouts:
 
 
 def _all_tiles(region: Region) -> list[Value]:
-    """All tensors, the largest first: others follow from them."""
+    """Return all tensors, largest first, so that others can follow from them."""
     values = list(tensors(region.params))
     for op in region.walk():
         values += tensors(op.results)
@@ -86,7 +85,7 @@ def _all_tiles(region: Region) -> list[Value]:
 
 
 def relayout(module: Module, choose: Callable[[Op], Chosen], warps_of: Callable[[Op], int]) -> Module:
-    """`module` with the layouts that follow from the chosen ones of each function, without its former conversions."""
+    """Re-assign the layouts of each function from the chosen ones, replacing all previous conversions."""
     functions = tuple(
         _Relayout(choose(op), warps_of(op)).function(op) if op.kind is aa.func else op
         for op in without_conversions(module).ops
@@ -95,14 +94,14 @@ def relayout(module: Module, choose: Callable[[Op], Chosen], warps_of: Callable[
 
 
 def relayout_region(region: Region, chosen: Chosen, warps: int) -> Region:
-    """The same for a region whose tensors are all its own, and of which `chosen` names values."""
+    """Re-assign the layouts of a self-contained region from the chosen ones."""
     rewriter = _Relayout(chosen, warps)
     rewriter.layouts = flow(region, chosen, warps)
     return rewriter.region(region, region.params)
 
 
 def without_conversions(module: Module) -> Module:
-    """The module with the source of each convert_layout in its place."""
+    """Remove all layout conversions from a module."""
     return rewrite(module, {ops.convert_layout: lambda op, rw: rw[op.source]})
 
 
@@ -128,7 +127,7 @@ class _Relayout(Rewriter):
         return Value(value.type if layout is None else value.type.with_layout(layout), value.hint)
 
     def placed(self, op: Op) -> object:
-        """The operation with its operands in the layouts that it needs."""
+        """Rewrite an operation with its operands in the required layouts."""
         if op.kind in (std.yield_, std.condition):
             return KEEP  # the operation around it places what it yields
         need = self._needs(op)
@@ -149,7 +148,7 @@ class _Relayout(Rewriter):
         return [self._in(new, self.layouts.get(old)) for old, new in zip(op.results, results, strict=True)]
 
     def _in(self, value: Value, layout: Layout | None) -> Value:
-        """The new value of an old one, or a new one itself, in `layout`."""
+        """Return the new value for an old or new one, converted to `layout` if necessary."""
         value = self[value]
         if layout is None or not isinstance(value.type, Tensor) or value.type.layout == layout:
             return value
@@ -162,7 +161,7 @@ class _Relayout(Rewriter):
         return made
 
     def _body(self, op: Op, region: Region) -> Region:
-        """A region whose end yields in the layouts of the receiving values."""
+        """Rewrite a region to yield in the layouts of the receiving values."""
         if not region.ops or region.ops[-1].kind not in (std.yield_, std.condition):
             return self.region(region)
         last = region.ops[-1]
@@ -182,7 +181,7 @@ class _Relayout(Rewriter):
 
     @staticmethod
     def _taken(op: Op, region: Region) -> Sequence[Value]:
-        """The values that replace a region's results."""
+        """Return the values that receive a region's yielded values."""
         if op.kind is std.for_:
             return region.params[1:]
         if op.kind is std.while_:
@@ -190,7 +189,7 @@ class _Relayout(Rewriter):
         return op.results
 
     def _needs(self, op: Op) -> Sequence[Layout | None]:
-        """The layouts of the operands, by the layouts that the results are to have."""
+        """Return the layouts required of the operands, given those assigned to the results."""
         layouts, kind = self.layouts, op.kind
         wanted = self.chosen.wanted.get(op)
         own = layouts.get(op.results[0]) if op.results else None
@@ -223,7 +222,7 @@ class _Relayout(Rewriter):
         return [axes.get(v, layout if v is tensor else None) for v in op.operands]
 
     def _results(self, op: Op, args: Sequence[object]) -> list[LinearLayout | None]:
-        """The layouts that the results have by themselves."""
+        """Return the layouts that the results have by themselves."""
         if op.kind is ops.reduce:
             (operands,) = args
             assert isinstance(operands, tuple)

@@ -1,4 +1,4 @@
-"""Cheap tensors computed again in the layout in which they are used, rather than moved there through shared memory.
+"""Rematerialisation of cheap tensors in the layout of their use, instead of conversion through shared memory.
 
 Two uses of a range, as of the rows and of the columns of a tile, may want it in different threads. Each thread computes
 its elements in a few instructions; to exchange them takes two barriers, stores and loads.
@@ -27,7 +27,7 @@ _CHEAP = (
 
 
 def rematerialize(module: Module) -> Module:
-    """The module without those conversions through shared memory whose source is cheap to compute again."""
+    """Replace conversions through shared memory by recomputation of their source where it is cheap."""
     defs = {value: op for func in module.find(aa.func) for value, op in definitions(func.body).items()}
 
     replaced: list[Op] = []
@@ -50,7 +50,7 @@ def rematerialize(module: Module) -> Module:
 
 
 def _chain(op: Op, defs: Mapping[Value, Op]) -> list[Op] | None:
-    """The operations that compute a conversion's source from numbers, in order; None where it is to stay."""
+    """Return the operations that compute a conversion's source from numbers, in order, or None to keep it."""
     source = op.source.type.layout
     if not isinstance(source, LinearLayout) or conversion(source, op.result.type.layout).move is not Move.SHARED:
         return None

@@ -1,4 +1,4 @@
-"""The contents of pipelines: groups of asynchronous loads, and sums in tensor memory."""
+"""Contents of pipelines: groups of asynchronous loads, and sums in tensor memory."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Group:
 
     @property
     def ring(self) -> Group:
-        """The group whose pipeline it uses: itself, or one of a loop before its own."""
+        """The group whose pipeline is used, which may belong to an earlier loop."""
         return self.shared or self
 
     @property
     def producer(self) -> str:
-        """The producer of its stages: cp.async where one of the loads is a gather, beside the TMA of the others."""
+        """The producer of its stages: cp.async if any load is a gather, else TMA."""
         return CP_ASYNC if any(op.kind is pipe.wait_load for op in self.waits) else TMA
 
     @property
@@ -59,13 +59,13 @@ class Group:
 
     @property
     def bytes(self) -> int:
-        """Of a stage."""
+        """The size of a stage in bytes."""
         return sum(t.size * element_bits(t) // 8 for t in self.tensors)
 
 
 @dataclass(eq=False)
 class Sum:
-    """A loop that adds up products in tensor memory. dot: the only one. index: of the sums among what the loop carries.
+    """A loop that accumulates products in tensor memory. dot: its only dot. index: the carried position of the sums.
 
     block: the region that the loop is in. looped: whether another loop repeats it.
     """
@@ -88,7 +88,7 @@ class Sum:
 
     @property
     def columns(self) -> int:
-        """Columns of tensor memory that a stage takes."""
+        """The number of tensor-memory columns per stage."""
         rows, cols = self.dot.acc.type.shape
         return cols * max(1, rows // TMEM_LANES)
 
@@ -98,7 +98,7 @@ PAIR = 2
 
 
 def half(tensor: Tensor, axis: int) -> Tensor:
-    """A half of a tensor along one dimension: what one CTA of a pair has of it."""
+    """Return the half of a tensor along one dimension that one CTA of a pair holds."""
     shape = [extent // PAIR if place == axis else extent for place, extent in enumerate(tensor.shape)]
     return Tensor(tuple(shape), tensor.element, tensor.layout)
 
@@ -108,8 +108,7 @@ Ring = Group | Sum | Room
 
 
 def share(groups: Sequence[Group]) -> list[Group]:
-    """Let groups of consecutive loops use the pipelines of the first, and return the groups with pipelines of their
-    own.
+    """Share pipelines between groups of consecutive loops, and return the groups that own one.
 
     Loads of the second loop then begin while the first one still computes.
     """
@@ -123,7 +122,7 @@ def share(groups: Sequence[Group]) -> list[Group]:
 
 
 def _may_share(one: Group, other: Group) -> bool:
-    """Return whether two groups have equal stages, and no loop that uses the one is in a loop that uses the other."""
+    """Return whether two groups have equal stages and are used in loops that do not nest."""
     kinds = [(g.tensors, g.producer, g.consumer, g.depth) for g in (one, other)]
     apart = one.block is not other.block and not (_inside(one.block, other.block) or _inside(other.block, one.block))
     return one.depth > 0 and kinds[0] == kinds[1] and apart

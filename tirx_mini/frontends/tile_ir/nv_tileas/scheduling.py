@@ -1,4 +1,4 @@
-"""tileas-prepare-for-scheduling and tileas-generate-schedule: the order of operations that hides latencies.
+"""The passes tileas-prepare-for-scheduling and tileas-generate-schedule, which order operations to hide latencies.
 
 A warp issues its operations in order, and goes on while a load is under way; it waits where the elements are needed.
 So a load should stand before the work that does not need it: before the reductions of another tile, whose barriers the
@@ -33,7 +33,7 @@ MOST_REGISTERS = 96
 
 
 def prepare_for_scheduling(module: Module, context: Context) -> Module:
-    """For a schedule by costs, each operation on tensors says after how many cycles its results are there."""
+    """Annotate each tensor operation with its latency in cycles, for cost-based scheduling."""
     if context.options.schedule != COST_BASED:
         return module
     return Module(module.name, tuple(_prepared(op, context) for op in module.ops))
@@ -52,7 +52,7 @@ def _each(region: Region, context: Context) -> Region:
 
 
 def _latency(op: Op, context: Context) -> float:
-    """Cycles of one warp, from the costs of the GPU's model."""
+    """Return the latency of an operation for one warp, by the GPU's cost model."""
     gpu = context.gpu
     registers = max(registers_of(v) for v in (*op.operands, *op.results))
     work = gpu.issue["alu"] * registers
@@ -73,7 +73,7 @@ def _latency(op: Op, context: Context) -> float:
 
 
 def registers_of(value: Value) -> int:
-    """Registers of 32 bits of a thread that hold a value; a boolean takes one."""
+    """Return the number of 32-bit registers per thread that hold a value; a boolean takes one."""
     tensor = value.type
     if not isinstance(tensor, Tensor) or not isinstance(tensor.layout, LinearLayout):
         return 1
@@ -85,7 +85,7 @@ def registers_of(value: Value) -> int:
 
 
 def generate_schedule(module: Module, context: Context) -> Module:
-    """Operations stand in the order of the program, or by their costs: by list scheduling, the longest path first.
+    """Schedule operations in program order, or by cost with list scheduling, longest path first.
 
     Loops, branches and accesses with effects stay in order; what is between two of them moves. A block with dots keeps
     the order of the program: its tiles are loaded ahead of time by pipelines.
@@ -110,7 +110,7 @@ def _block(region: Region) -> Region:
 
 
 def _parts(block: Sequence[Op]) -> Iterator[list[Op]]:
-    """The block, cut at loops, branches, and its end."""
+    """Yield the block's parts, split at loops, branches and its terminator."""
     part: list[Op] = []
     for op in block:
         if op.kind in CONTROL or op.kind.terminator or op.kind is aa.return_:
@@ -124,7 +124,7 @@ def _parts(block: Sequence[Op]) -> Iterator[list[Op]]:
 
 @dataclass(eq=False)
 class _Node:
-    """An operation of a part. height: cycles from its begin to the end of the longest path that it begins.
+    """A node of the scheduling graph. height: cycles of the longest path that starts with it.
 
     waits: how many operations before it are not scheduled. ready: the cycle at which their results are there.
     """
@@ -140,7 +140,7 @@ class _Node:
 
 
 class _Scheduler:
-    """List scheduling of operations without control flow, for one warp that issues in order."""
+    """A list scheduler for straight-line code of one warp that issues in order."""
 
     def __init__(self, part: Sequence[Op]) -> None:
         self.nodes = [_node(op, number) for number, op in enumerate(part)]
@@ -187,7 +187,7 @@ class _Scheduler:
         return found
 
     def _rank(self, node: _Node, now: int) -> tuple[int, bool, int, int]:
-        """The order of issue: operations without a wait first, then ones with free registers, then the longest path."""
+        """Return the issue priority: ready operations first, then those with free registers, then the longest path."""
         late = max(0, node.ready - now)
         return late, self._too_many(node), -node.height, node.number
 
@@ -197,7 +197,7 @@ class _Scheduler:
         return sum(self.held.values()) + registers_of(node.op.tensor) > MOST_REGISTERS
 
     def _take(self, node: _Node) -> None:
-        """Registers are held from a load to the last operation that uses it."""
+        """Account for registers held from a load to the last use of its value."""
         if node.op.kind in LOADS:
             self.held[node] = registers_of(node.op.tensor)
         for loaded in [other for other in self.held if node in other.after]:

@@ -1,4 +1,4 @@
-"""tileas-slicing: a product that is too large for a CTA is computed in parts, one after another.
+"""The pass tileas-slicing: a product too large for a CTA is computed in parts, sequentially.
 
 On Blackwell, sums are in tensor memory, which has room for 256 × 256 of them. Elsewhere they are in registers: a thread
 has at most 255, and those of an SM hold 256 × 256 sums and nothing else. Where a program adds up a larger tile, a loop
@@ -37,7 +37,7 @@ WHOLE: Cut = (1, None)
 
 
 def slicing(module: Module, context: Context) -> Module:
-    """Products of more sums than registers hold are computed part by part, in a loop around their sum and store."""
+    """Split products with more sums than registers can hold into parts, in a loop around their sum and store."""
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -62,7 +62,7 @@ def _function(func: Op, context: Context) -> Op:
 
 
 def parts_of(rows: int, columns: int, most: int = MOST_SUMS) -> tuple[int, int]:
-    """Into how many parts the rows and the columns of a tile of sums are cut, of at most `most` sums."""
+    """Return the numbers of row and column parts such that each part has at most `most` sums."""
     along_m = along_n = 1
     while columns // along_n > MOST_COLUMNS or rows * columns // (along_m * along_n) > most:
         if columns // along_n > max(MOST_COLUMNS, rows // along_m) or columns // along_n > MOST_COLUMNS:
@@ -79,7 +79,7 @@ class _UncutError(Exception):
 def _cut(
     func: Op, loop: Op, along: tuple[int, int], defs: Mapping[Value, Op], used: Mapping[Value, Sequence[Op]]
 ) -> Op | None:
-    """The function with a loop over the parts of the result of `loop`; None where something needs all of it."""
+    """Return the function with a loop over the parts of the result of `loop`, or None if it cannot be split."""
     store = _store_of(loop, func.body, used)
     if store is None:
         return None
@@ -93,7 +93,7 @@ def _cut(
 
 
 def _store_of(loop: Op, body: Region, used: Mapping[Value, Sequence[Op]]) -> Op | None:
-    """The only store that what a loop has added up goes to, in the same block, with no other store in the function."""
+    """Return the only store of a loop's accumulated result, in the same block, or None."""
     block = next((r for r in _blocks(body) if loop in r.ops), None)
     stores = [op for op in body.walk() if op.kind in STORES]
     if block is None or len(stores) != 1 or stores[0].kind is not ops.tiled_store or stores[0] not in block.ops:
@@ -117,7 +117,7 @@ def _blocks(region: Region) -> list[Region]:
 
 
 class _Parts(Rewriter):
-    """loop, store: the operations of a computation in parts. along: how many along the rows and the columns."""
+    """Computes a loop in parts. loop, store: the split operations. along: the number of row and column parts."""
 
     def __init__(self, loop: Op, store: Op, along: tuple[int, int], defs: Mapping[Value, Op]) -> None:
         super().__init__({std.for_: self._loop, ops.tiled_store: self._store})
@@ -129,7 +129,7 @@ class _Parts(Rewriter):
         return op.results if op is self.loop else self.copy(op).results
 
     def _store(self, op: Op, _: Rewriter) -> object:
-        """The loop over the parts."""
+        """Emit the loop over the parts."""
         if op is not self.store:
             return self.copy(op).results
         (along_m, along_n), rank = self.along, op.value.type.rank
@@ -152,7 +152,7 @@ class _Parts(Rewriter):
         return self.emit(std.constant, types=[I32], value=Dense.of("i32", value))
 
     def _tiles(self, view: Value, index: Sequence[Value], cuts: Sequence[Cut]) -> tuple[Value, list[Value]]:
-        """An array in tiles of the size of a part, and the index of one."""
+        """Return the array partitioned into part-sized tiles, and the index of one tile."""
         blocks: BlockTile = view.type
         if blocks.steps != blocks.tile or blocks.gather is not None:
             raise _UncutError
@@ -168,7 +168,7 @@ class _Parts(Rewriter):
         return self.emit(std.addi, self.emit(std.muli, index, self._constant(count)), number)
 
     def number(self, value: Value) -> Value:
-        """A number that the loop may compute in each iteration."""
+        """Return a number, recomputed inside the loop if necessary."""
         op = self.defs.get(value)
         if op is None or op not in self.inside or value in self.env:
             return self[value]
@@ -180,7 +180,7 @@ class _Parts(Rewriter):
         return self[value]
 
     def part(self, value: Value, cuts: tuple[Cut, ...]) -> Value:
-        """A part of a tile. Raises `_UncutError` for one that is not computed from parts of others."""
+        """Return a part of a tile. Raises `_UncutError` if it cannot be computed from parts of other tiles."""
         if all(cut is WHOLE for cut in cuts) and not self._is_inside(value):
             return self[value]
         if (value, cuts) not in self.made:
@@ -223,7 +223,7 @@ class _Parts(Rewriter):
         return self.add(made).result
 
     def _cuts_of_operands(self, op: Op, cuts: tuple[Cut, ...]) -> list[tuple[Cut, ...]]:
-        """The cuts of the operands of an operation that renames elements, or computes each by itself."""
+        """Return the operand cuts of an operation that renames elements or is elementwise."""
         shape = op.results[0].type.shape
         if op.kind is ops.broadcast:
             return [tuple(WHOLE if n == 1 else cut for n, cut in zip(op.source.type.shape, cuts, strict=True))]
@@ -244,7 +244,7 @@ class _Parts(Rewriter):
         return [cuts] * len(op.operands)
 
     def _summed(self, cuts: tuple[Cut, ...]) -> Value:
-        """The loop that adds up a part."""
+        """Emit the loop that accumulates one part."""
         loop = self.loop
         index, param = loop.body.params
         initial = self.part(loop.args[3][0], cuts)  # type: ignore[index,arg-type]

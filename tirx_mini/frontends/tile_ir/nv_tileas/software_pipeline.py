@@ -1,4 +1,4 @@
-"""tileas-unspecialized-pipeline: loops that load some iterations ahead of their computation, without a warp for loads.
+"""The pass tileas-unspecialized-pipeline: loops prefetch their loads some iterations ahead, without a loading warp.
 
 Each warp computes, and one thread of the first also begins the copies of TMA: before the loop those of the first
 iterations, in iteration i those of iteration i + n. It waits for the stage that all warps released n iterations
@@ -25,7 +25,7 @@ from .pipeline_types import WGMMA
 
 @dataclass(frozen=True, eq=False)
 class Fill:
-    """The fill of a stage: consecutive operations of a block.
+    """The fill of a pipeline stage: a sequence of consecutive operations.
 
     places: the operations of a loop's body that compute where the copies begin; None where the loop's own values, or
         what it loads, say that.
@@ -39,13 +39,13 @@ class Fill:
 
     @property
     def ahead(self) -> int:
-        """By how many iterations it may run ahead. Of wgmma, the reads of one more stage may be in flight."""
+        """The number of iterations by which it can run ahead; wgmma keeps one more stage in use by reads in flight."""
         kind = pipe.pipeline_of(self.acquire)
         return max(0, kind.stages - (2 if kind.consumer == WGMMA else 1))
 
 
 def unspecialized_pipeline(module: Module, context: Context) -> Module:
-    """Without agents, a loop begins its loads some iterations early: as many as its pipelines have stages to spare.
+    """Without agents, issue a loop's loads some iterations early, as far as its pipelines have spare stages.
 
     A loop whose loads depend on what it computes stays as it is; a note says so.
     """
@@ -67,7 +67,7 @@ def _function(func: Op, context: Context) -> Op:
 
 
 def _fills(region: Region, loop: Op | None, defs: Mapping[Value, Op]) -> Iterator[Fill]:
-    """All fills of a region and those inside. loop: the `for` whose body the region is."""
+    """Yield all fills in a region and its nested regions. loop: the `for` whose body is the region."""
     for i, op in enumerate(region.ops):
         if op.kind is pipe.producer_acquire:
             yield Fill(*region.ops[i : i + 4], places=_places(region.ops[i + 1], loop, defs) if loop else ())
@@ -76,7 +76,7 @@ def _fills(region: Region, loop: Op | None, defs: Mapping[Value, Op]) -> Iterato
 
 
 def _places(write: Op, loop: Op, defs: Mapping[Value, Op]) -> tuple[Op, ...] | None:
-    """The operations of the loop's body that the copies of a stage need, in order."""
+    """Return the body operations that compute a stage's copy coordinates, in order, or None."""
     body = loop.body
     carried, own = set(body.params[1:]), set(body.ops)
     needed: set[Op] = set()
@@ -96,7 +96,7 @@ def _places(write: Op, loop: Op, defs: Mapping[Value, Op]) -> tuple[Op, ...] | N
 
 
 class _Ahead(Rewriter):
-    """fills: by their first operation. early: those that run ahead, with the loop that they are in."""
+    """Moves fills ahead. fills: by their first operation. early: the prefetched fills with their loops."""
 
     def __init__(self, fills: Mapping[Op, Fill]) -> None:
         super().__init__(default=self._kept)
@@ -118,7 +118,7 @@ class _Ahead(Rewriter):
         return self._loop(op) if op.kind is std.for_ else KEEP
 
     def _loop(self, op: Op) -> Sequence[Value]:
-        """A loop after the fills of its first iterations."""
+        """Emit the fills of the first iterations, followed by the loop."""
         found = [self.fills[inner] for inner in op.body.ops if inner in self.fills]
         for fill in found:
             if fill.places is not None and fill.ahead:
@@ -128,7 +128,7 @@ class _Ahead(Rewriter):
         return self.copy(op).results
 
     def _before(self, fill: Fill, loop: Op, iterator: Value) -> Value:
-        """The fills of the first iterations. Returns the iterator after them."""
+        """Emit the fills of the first iterations, and return the iterator after them."""
         lower, upper, step = self[loop.lower], self[loop.upper], self[loop.step]
         end = self.emit(std.addi, lower, self._distance(fill, step))
         last = self.emit(std.minui if loop.unsigned else std.minsi, end, upper, hint="ahead")
@@ -142,7 +142,7 @@ class _Ahead(Rewriter):
         )
 
     def _again(self, fill: Fill, iterator: Value) -> Value:
-        """In an iteration, the fill of a later one, if there is one. Returns the iterator after it."""
+        """Emit, within an iteration, the fill of a later one if it exists, and return the iterator after it."""
         loop = self.early[fill]
         index = self.emit(std.addi, self[loop.body.params[0]], self._distance(fill, self[loop.step]), hint="ahead")
         less = "ult" if loop.unsigned else "slt"
@@ -158,7 +158,7 @@ class _Ahead(Rewriter):
         return self.emit(std.muli, count, step)
 
     def _at(self, fill: Fill, loop: Op, index: Value, iterator: Value) -> Value:
-        """The fill of the iteration `index`."""
+        """Emit the fill of iteration `index`."""
         env = dict(self.env)
         self.env[loop.body.params[0]] = index
         for op in fill.places or ():
@@ -168,7 +168,7 @@ class _Ahead(Rewriter):
         return made
 
     def _fill(self, fill: Fill, iterator: Value) -> Value:
-        """One thread acquires a stage and begins the copies into it. Returns the iterator at the next stage."""
+        """Acquire a stage and issue its copies from one thread, and return the iterator of the next stage."""
         pipeline = self[fill.acquire.pipeline]
         outer, self.ops = self.ops, []
         stage = self.emit(pipe.producer_acquire, pipeline, iterator)

@@ -1,4 +1,4 @@
-"""tileas-assign-pipeline-layouts: where the stages of a pipeline hold the tiles that threads read as fragments.
+"""The pass tileas-assign-pipeline-layouts: swizzled pipeline stages for tiles that threads read as fragments.
 
 wgmma and tcgen05 read operands from shared memory, and tileas-assign-dot-layouts says in which layout. mma.sync reads
 them from registers. A tile that a loop loads for it changes threads anyway, through shared memory; so TMA may as well
@@ -25,7 +25,7 @@ ATOM_ROWS, ATOM_BYTES = 8, 16
 
 
 def assign_pipeline_layouts(module: Module, context: Context) -> Module:
-    """Tiles that a loop loads, and that change threads before they are used, pass through shared memory with a swizzle.
+    """Route loop-loaded tiles that change threads before use through swizzled shared memory.
 
     They are those that TMA can load.
     """
@@ -50,7 +50,7 @@ def _function(func: Op) -> Op:
 
 
 def in_loops(region: Region, inside: bool = False) -> Iterator[Op]:
-    """The conversions that loops repeat."""
+    """Yield the layout conversions inside loops."""
     for op in region.ops:
         if inside and op.kind is ops.convert_layout:
             yield op
@@ -59,7 +59,7 @@ def in_loops(region: Region, inside: bool = False) -> Iterator[Op]:
 
 
 def _is_staged(op: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether a conversion takes what a loop loads to other warps."""
+    """Return whether a conversion moves loop-loaded data to other warps."""
     source, target = op.source.type.layout, op.result.type.layout
     if not isinstance(source, LinearLayout) or not isinstance(target, LinearLayout):
         return False

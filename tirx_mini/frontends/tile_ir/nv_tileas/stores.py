@@ -1,4 +1,4 @@
-"""tileas-slice-and-fuse: tiles that TMA stores go through shared memory slice by slice.
+"""The pass tileas-slice-and-fuse: tiles stored by TMA go through shared memory slice by slice.
 
 What a loop has added up on the tensor core is spread over the threads so that a direct store writes a few bytes of each
 row. A slice of it is written to shared memory instead, and TMA stores whole rows of it from there while the threads
@@ -39,7 +39,7 @@ ACCESSES = (
 
 
 def slice_and_fuse(module: Module, context: Context) -> Module:
-    """Stores of large tiles that the tensor core has left in registers become stores of slices, for TMA."""
+    """Split stores of large register tiles from the tensor core into stores of slices for TMA."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -55,7 +55,7 @@ def _function(func: Op) -> Op:
 
 
 def slice_shape(tensor: Tensor) -> tuple[int, ...]:
-    """The shape of the slices of a tile: rows of a swizzle span, as many as fit, or shorter ones.
+    """Return the slice shape of a tile: rows of a swizzle span or less, as many as fit.
 
     Warpgroups that lie side by side along the columns leave a tile whole.
     """
@@ -83,8 +83,7 @@ def by_tma(store: Op, func: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def _reasons(store: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
-    """The reasons for which TMA does not do a tiled_store (PTX ISA: "Tensors"; CUDA driver API:
-    cuTensorMapEncodeTiled).
+    """Yield the reasons why TMA cannot store a tile (PTX ISA: "Tensors"; CUDA driver API: cuTensorMapEncodeTiled).
 
     The writes of two stores of a block, and those of a store and another access, would not be in program order.
     """
@@ -121,12 +120,12 @@ def _reasons(store: Op, func: Op, defs: Mapping[Value, Op]) -> Iterator[str]:
 
 
 def _groups_along_columns(layout: LinearLayout) -> int:
-    """Warpgroups side by side along the last dimension."""
+    """Return the number of warpgroups along the last dimension."""
     return 1 << sum(0 < basis < layout.shape[-1] for basis in layout.warp[2:])
 
 
 def is_fragment(layout: LinearLayout) -> bool:
-    """Return whether each warpgroup holds a box of the tile as the tensor core leaves accumulators."""
+    """Return whether each warpgroup holds a box of the tile in the tensor core's accumulator layout."""
     shape = [extent for extent in layout.shape if extent > 1]
     if len(shape) != 2 or layout.warps % WARPGROUP_WARPS or shape[1] < LEAST_ROW:
         return False
@@ -142,7 +141,7 @@ def is_fragment(layout: LinearLayout) -> bool:
 
 
 def _is_aligned(view: Value, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the array begins where a parameter points to, and that is said to be aligned as TMA needs it."""
+    """Return whether the array starts at a parameter's address that is assumed to be aligned for TMA."""
     op = defs[defs[view].source]
     base = defs.get(op.base) if op.kind is aa.make_memref else None
     if base is None or base.kind is not aa.assume or base.value in defs:
@@ -152,7 +151,7 @@ def _is_aligned(view: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 def _may_touch(op: Op, base: Value | None, defs: Mapping[Value, Op]) -> bool:
-    """Return whether an access may be of the array that a parameter points to."""
+    """Return whether an access may refer to the array of a parameter."""
     if "view" in op.kind.members:
         found = base_of(op.view, defs)
     else:
@@ -161,7 +160,7 @@ def _may_touch(op: Op, base: Value | None, defs: Mapping[Value, Op]) -> bool:
 
 
 def _are_slices(a: Op, b: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether two accesses are stores to places that never overlap: to different slices of one tile."""
+    """Return whether two accesses are stores to disjoint slices of one tile."""
     if a.kind is not ops.tiled_store or a.view is not b.view:
         return False
     places = [[_tile_and_number(value, defs) for value in op.index] for op in (a, b)]
@@ -170,7 +169,7 @@ def _are_slices(a: Op, b: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def _tile_and_number(index: Value, defs: Mapping[Value, Op]) -> tuple[Value, int]:
-    """An index as the sum of a value and a number."""
+    """Decompose an index into the sum of a value and a constant."""
     op = defs.get(index)
     number = number_of_constant(defs.get(op.rhs)) if op is not None and op.kind is std.addi else None
     return (index, 0) if op is None or number is None else (op.lhs, number)
@@ -180,7 +179,7 @@ def _tile_and_number(index: Value, defs: Mapping[Value, Op]) -> tuple[Value, int
 
 
 class _Sliced(Rewriter):
-    """parts: the shape of the slices of each store. defs, used: what defines each value, and what uses it."""
+    """Slices stores. parts: the slice shape of each store. defs, used: the definition and uses of each value."""
 
     def __init__(
         self, parts: Mapping[Op, tuple[int, ...]], defs: Mapping[Value, Op], used: Mapping[Value, Sequence[Op]]
@@ -191,12 +190,12 @@ class _Sliced(Rewriter):
         self.numbers: dict[int, Op] = {}
 
     def function(self, body: Region) -> Region:
-        """The body, which begins with the numbers that slices have."""
+        """Rewrite the body, starting with the constants for slice indices."""
         made = self.region(body, body.params)
         return Region(made.params, (*self.numbers.values(), *made.ops))
 
     def _view(self, op: Op, _: Rewriter) -> Value:
-        """The array in tiles, and in slices of tiles where a store needs them."""
+        """Emit the view of tiles, and views of slices for the stores that need them."""
         made = self.copy(op).result
         for store in (user for user in self.used.get(op.result, ()) if user in self.parts):
             blocks: BlockTile = op.result.type
@@ -231,7 +230,8 @@ class _Sliced(Rewriter):
         return self.numbers[value].result
 
     def _part(self, value: Value, shape: tuple[int, ...], place: tuple[int, ...]) -> Value:
-        """A slice of a tile: computed from slices where nothing else needs the tile, else a part of the whole."""
+        """Return a slice of a tile: computed from slices if the tile has no other use, else extracted from the whole.
+        """
         op = self.defs.get(value)
         tensor: Tensor = value.type
         found = tensor.linear.part(shape)
@@ -254,14 +254,14 @@ class _Sliced(Rewriter):
 
 
 def _leading_ones(op: Op) -> int | None:
-    """How many dimensions of extent 1 a view adds before the others; None where it does anything else."""
+    """Return how many leading extents of 1 a view adds, or None if it does anything else."""
     source, result = op.source.type.shape, op.result.type.shape
     extra = len(result) - len(source)
     return extra if extra >= 0 and result == (*[1] * extra, *source) else None
 
 
 def _is_elementwise(op: Op) -> bool:
-    """Return whether each element of the result depends only on the operands' elements at the same place."""
+    """Return whether each result element depends only on the operands' elements at the same position."""
     if op.kind in TIES or not op.kind.pure or op.regions or len(op.results) != 1 or not op.operands:
         return False
     if any(not isinstance(arg, Value) for arg in op.args):

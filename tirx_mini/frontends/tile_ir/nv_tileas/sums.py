@@ -1,4 +1,4 @@
-"""Loops that only add up products."""
+"""Recognition of pure accumulation loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import ops
 
 
 def simple_sum(loop: Op, used: Mapping[Value, list[Op]]) -> Op | None:
-    """The only dot of a loop, if nothing in the loop but the dot itself uses the sums."""
+    """Return the only dot of a loop if nothing else in the loop uses its sums, or None."""
     dots = [op for op in loop.body.walk() if op.kind is ops.dot]
     if len(dots) != 1 or dots[0] not in loop.body.ops:
         return None

@@ -1,4 +1,4 @@
-"""Dots on the tensor core of an SM: where wgmma and tcgen05 want their operands and leave their results."""
+"""Tensor-core dots: the operand and result layouts of wgmma and tcgen05."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INSTRUCTIONS: Mapping[str, str] = {
 
 
 def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
-    """The dots of a function that wgmma or tcgen05 computes, with the instruction of each.
+    """Return the dots of a function that wgmma or tcgen05 can compute, with the instruction of each.
 
     Operands of 16 bits can be read along either dimension, others must lie along K. tcgen05 is for loops that
     only add up products of tiles that TMA loads, or one of which is gathered, and for products between which threads
@@ -56,7 +56,7 @@ def instructions(func: Op, context: Context, warps: int) -> Mapping[Op, str]:
 
 
 def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op]) -> list[Op]:
-    """The dots of chains of products, where tensor memory has room for all of them and for `sums`; else none."""
+    """Return the dots of chained products if tensor memory has room for them and for `sums`, else none."""
     defs = definitions(func.body)
 
     def is_wanted(op: Op) -> bool:
@@ -80,7 +80,7 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op])
 
 
 def warps_of_chains(func: Op, context: Context) -> int | None:
-    """The warps for which each thread has a row of the products that threads compute between; None without these."""
+    """Return the warp count that gives each thread one row of the chained products, or None without such products."""
     rows = {op.acc.type.shape[-2] for op in func.body.walk() if op.kind is ops.dot}
     if not context.has_tensor_memory or context.options.agents == UNSPECIALIZED or len(rows) != 1:
         return None
@@ -90,12 +90,12 @@ def warps_of_chains(func: Op, context: Context) -> int | None:
 
 
 def kind_for(context: Context) -> str:
-    """The instruction of the GPU's tensor core."""
+    """Return the instruction of the GPU's tensor core."""
     return ops.TCGEN05 if context.has_tensor_memory else ops.WGMMA
 
 
 def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether asynchronous copies bring both operands to shared memory: TMA, or cp.async one of them."""
+    """Return whether asynchronous copies load both operands: both by TMA, or one of them by cp.async."""
     loads = [load_of(value, defs) for value in operands]
     if any(load is not None and next(reasons(load, func, defs), None) is not None for load in loads):
         return False
@@ -104,13 +104,12 @@ def copied(operands: Sequence[Value], func: Op, defs: Mapping[Value, Op]) -> boo
 
 
 def _fits(op: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the tensor core computes a dot of these types, shapes and places."""
+    """Return whether the tensor core supports a dot's types, shapes and operand locations."""
     return computes(context, op.lhs.type, op.acc.type, warps) and readable(op, defs)
 
 
 def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the tensor core can read the operands of a dot, or of the transposed dot, in their present layout.
-    """
+    """Return whether the tensor core can read a dot's operands, possibly transposed, in their present layout."""
     if element_bits(op.lhs.type) == TURNABLE:
         return True
     sides = ((op.lhs, 1), (op.rhs, 0))
@@ -120,18 +119,18 @@ def readable(op: Op, defs: Mapping[Value, Op]) -> bool:
 
 
 def element_bits(tensor: Tensor) -> int:
-    """The bits of an element; of a pointer, 64."""
+    """Return the bits of an element, or 64 for a pointer."""
     return tensor.element.bits if isinstance(tensor.element, Scalar) else 64
 
 
 def product(kind: str, lhs: Tensor, acc: Tensor) -> fragments.TensorProduct | None:
-    """The product of the types of `lhs` that is added to `acc`, if an instruction computes it."""
+    """Return the supported instruction type for multiplying `lhs` elements into `acc`, or None."""
     operand, sums = (DTYPES.get(str(tensor.element)) for tensor in (lhs, acc))
     return fragments.tensor_product(INSTRUCTIONS[kind], operand, sums)
 
 
 def computes(context: Context, lhs: Tensor, acc: Tensor, warps: int) -> bool:
-    """Return whether the tensor core of the GPU computes a product of `lhs` that is added to `acc`."""
+    """Return whether the GPU's tensor core can compute a product of `lhs` into `acc`."""
     kind = kind_for(context)
     types = product(kind, lhs, acc)
     if types is None or lhs.rank != 2 or not fragments.exists_on(context.arch, INSTRUCTIONS[kind], types):
@@ -144,7 +143,7 @@ def computes(context: Context, lhs: Tensor, acc: Tensor, warps: int) -> bool:
 
 
 def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
-    """Return whether a tile is loaded by pointers or indices: its elements go to shared memory as they come."""
+    """Return whether a tile is loaded through pointers or indices."""
     op = defs.get(value)
     while op is not None and op.kind in (ops.view, ops.expand_dims, ops.permute, ops.convert_layout):
         op = defs.get(op.source)
@@ -152,14 +151,14 @@ def _is_gathered(value: Value, defs: Mapping[Value, Op]) -> bool:
 
 
 def groups_along(acc: Tensor, warps: int, kind: str) -> tuple[int, int]:
-    """Warpgroups side by side along M and along N: along M where each has the rows of an instruction."""
+    """Return the warpgroups along M and along N, preferring M while each has the rows of an instruction."""
     groups = warps // WARPGROUP_WARPS
     along_m = min(groups, max(1, acc.shape[0] // ROWS[kind]))
     return along_m, groups // along_m
 
 
 def layouts(op: Op, warps: int, defs: Mapping[Value, Op]) -> list[LinearLayout | SharedLayout]:
-    """The layouts of A, B and the accumulator of a dot by wgmma or tcgen05. defs: what defines each value."""
+    """Return the layouts of A, B and the accumulator of a wgmma or tcgen05 dot."""
     shape = op.acc.type.shape
     along_m, _ = groups_along(op.acc.type, warps, op.mma)
     b = shared_layout(op.rhs, defs)

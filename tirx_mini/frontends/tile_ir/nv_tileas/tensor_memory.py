@@ -1,4 +1,4 @@
-"""tileas-legalize-tmem-copy: sums that are used slice by slice leave tensor memory slice by slice.
+"""The pass tileas-legalize-tmem-copy: sums used slice by slice are copied from tensor memory slice by slice.
 
 A thread that copies a row of 256 sums at a time has no registers left. Where only slices of a copy are used, each
 slice is copied by itself. If all slices are rounded to 16 bits, they are copied at once, since a thread has registers
@@ -29,7 +29,7 @@ NEAREST = "nearest_even"
 
 
 def legalize_tmem_copy(module: Module, context: Context) -> Module:
-    """A copy from tensor memory of which only slices are used becomes copies of these slices."""
+    """Split a copy from tensor memory whose uses are all slices into copies of these slices."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
@@ -39,7 +39,7 @@ def _function(func: Op) -> Op:
 
 
 def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
-    """A region with legal copies, in the regions inside it too."""
+    """Legalise the copies of a region and its nested regions."""
     block = [
         Op(op.kind, op.args, op.results, op.attrs, tuple(_region(r, used) for r in op.regions), op.span)
         if op.regions
@@ -58,7 +58,7 @@ def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
 
 
 def _sliced(block: list[Op], copy: Op, slices: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> list[Op]:
-    """The block with a copy for each slice. What releases the stage stands behind the last."""
+    """Return the block with one copy per slice, followed by the release of the stage."""
     read = next(op for op in block if copy.source in op.results)
     release = next((op for op in block if op.kind is pipe.consumer_release and op.stage is read.stage), None)
     rounded = [_rounded(op, used) for op in slices]
@@ -80,7 +80,7 @@ def _sliced(block: list[Op], copy: Op, slices: Sequence[Op], used: Mapping[Value
 
 
 def _rounded(part: Op, used: Mapping[Value, Sequence[Op]]) -> Op | None:
-    """The operation that rounds a slice to 16 bits, if nothing else uses the slice."""
+    """Return the operation that rounds a slice to 16 bits if it is the slice's only use, else None."""
     users = used.get(part.result, ())
     if len(users) != 1 or users[0].kind is not aa.fp_to_fp or users[0].rounding_mode != NEAREST:
         return None
@@ -88,7 +88,7 @@ def _rounded(part: Op, used: Mapping[Value, Sequence[Op]]) -> Op | None:
 
 
 def _copied(copy: Op, part: Op, final: Op) -> Iterator[Op]:
-    """A slice of tensor memory, and the copy of it, as the result of `final`."""
+    """Return a tensor-memory slice and its copy, defined as the result of `final`."""
     source: Tensor = copy.source.type
     kind = Tensor(part.result.type.shape, source.element, TmemLayout())
     slice_ = make(ops.extract_slice, (copy.source, part.indices), types=[kind], span=part.span)
@@ -104,7 +104,7 @@ MOST_HELD, FEWEST_COLUMNS = 192, 32
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """Sums that leave tensor memory, and go back when `chain`, elementwise operations, has changed them.
+    """Sums that are read from tensor memory, transformed elementwise by `chain`, and written back.
 
     columns: of a slice.
     """
@@ -116,7 +116,7 @@ class _Change:
 
 
 def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> _Change | None:
-    """The end of a write to tensor memory, if it changes the contents of more than one slice."""
+    """Return the change that ends in a write to tensor memory if it spans more than one slice, else None."""
     if write.kind is not pipe.write:
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
@@ -138,7 +138,7 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) 
 
 
 def _by_slices(change: _Change) -> list[Op]:
-    """The operations of a change, for one slice after the other."""
+    """Return the operations of a change, slice by slice."""
     b = Builder(change.write.span)
     whole = change.write.source.type
     shape = *whole.shape[:-1], change.columns
@@ -169,7 +169,7 @@ def _sliced_operand(
     layout: LinearLayout,
     indices: list[Value],
 ) -> Value:
-    """The slice of an operand of a change; a number, or a tensor of other registers' elements, is cut as it is."""
+    """Return the slice of an operand of a change; numbers are unchanged."""
     if value in of_slice or not isinstance(value.type, Tensor):
         return of_slice.get(value, value)
     return b.emit(ops.extract_slice, value, indices, types=[value.type.shaped(shape, layout)])

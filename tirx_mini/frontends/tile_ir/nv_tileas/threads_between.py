@@ -1,4 +1,4 @@
-"""A part of tileas-materialize-async: the pipelines of products that threads compute between (`products`)."""
+"""The pipelines of chained products (`products`), a part of tileas-materialize-async."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rings import Ring
 
 
 class Pipelining(Protocol):
-    """The state of tileas-materialize-async while it rewrites a function."""
+    """The state of tileas-materialize-async during the rewrite of a function."""
 
     at: Any
     env: dict[Value, Value]
@@ -27,7 +27,7 @@ class Pipelining(Protocol):
 
 
 def chained_loop(rw: Pipelining, chain: Chain, inside: list[Ring]) -> list[Value]:
-    """A loop with products: the sums that it carries are written to tensor memory before it, and read behind it."""
+    """Emit a loop with products, writing its carried sums to tensor memory before it and reading them after it."""
     loop = chain.loop
     assert loop is not None
     carried = [product for product in chain.products if product.index is not None]
@@ -42,7 +42,7 @@ def chained_loop(rw: Pipelining, chain: Chain, inside: list[Ring]) -> list[Value
 
 
 def product_of(rw: Pipelining, product: Product) -> Value:
-    """A dot in tensor memory, with the pipelines to it and from it."""
+    """Emit a dot in tensor memory, with its input and output pipelines."""
     dot, given, sums = product.dot, product.given, product.sums
     lhs, acc = rw[dot.lhs], None
     held: Value | None = None
@@ -68,7 +68,7 @@ def product_of(rw: Pipelining, product: Product) -> Value:
 
 
 def _hand_over(rw: Pipelining, product: Product, given: Room) -> None:
-    """The operations of threads before a dot: change its sums, and write its left operand."""
+    """Emit the threads' work before a dot: transform its sums, and write its left operand."""
     dot = product.dot
     stage, rooms = _acquired(rw, given)
     if product.late:
@@ -85,7 +85,7 @@ def _hand_over(rw: Pipelining, product: Product, given: Room) -> None:
 
 
 def _read(rw: Pipelining, product: Product, sums: Room, stage: Value) -> Value:
-    """The sums of a product in registers, with the dot's initial value."""
+    """Read a product's sums to registers, and add the dot's initial value."""
     ring, dot = sums.ring, product.dot
     rw.emit(pipe.producer_commit, ring.pipeline, stage)
     rw.at.producer[ring] = rw.emit(pipe.inc_iter, rw.at.producer[ring])
@@ -99,13 +99,13 @@ def _read(rw: Pipelining, product: Product, sums: Room, stage: Value) -> Value:
 
 
 def _sums(rw: Pipelining, product: Product) -> Value:
-    """The room of the sums that a loop carries, when the tensor core has added to them."""
+    """Return the tensor-memory room of carried sums after the tensor core has accumulated into them."""
     assert product.given is not None
     return _acquired(rw, product.given)[1][-1]
 
 
 def _acquired(rw: Pipelining, room: Room) -> tuple[Value, tuple[Value, ...]]:
-    """The stage of a pipeline, and its tensors. One that was not committed since may be acquired again."""
+    """Acquire a pipeline stage and its tensors, possibly again if it has not been committed."""
     ring = room.ring
     stage = rw.emit(pipe.producer_acquire, ring.pipeline, rw.at.producer[ring])
     return stage, _several(rw.emit(pipe.producer_room, ring.pipeline, stage))

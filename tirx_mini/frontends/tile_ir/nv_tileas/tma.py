@@ -1,4 +1,4 @@
-"""tileas lower-tma-load-store-to-async: TMA loads the tiles that the tensor core reads, and stores what it computes.
+"""The pass tileas lower-tma-load-store-to-async: TMA loads for tensor-core operands, and TMA stores of results.
 
 A tile that is stored goes to shared memory first. Successive slices take turns with two rooms there: a slice may be
 written as soon as TMA has read the slice before the last. Before the first slice of a tile, the stores of the tile
@@ -25,7 +25,7 @@ ROOMS = 2
 
 
 def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
-    """A tiled_load whose elements go to shared memory becomes an asynchronous TMA load; stores leave by TMA, too.
+    """Convert each tiled_load to shared memory to an asynchronous TMA load, and eligible stores to TMA stores.
 
     A load that TMA cannot do stays what it is, and its elements pass through registers; a note says why.
     """
@@ -56,10 +56,10 @@ def _function(func: Op, context: Context) -> Op:
 
 
 class _Lower(Rewriter):
-    """chains: for each conversion to shared memory, the operations from the load to it. descs: tensor maps by array.
+    """Lowers loads and stores.
 
-    stores: those that TMA does. rooms: shared memory for them, by the type of what is stored. turns: of each, how many
-    stores there were.
+    chains: for each conversion to shared memory, the operations from the load to it. descs: tensor maps by array.
+    stores: those that TMA performs. rooms: shared memory for them, by tile type. turns: the number of stores of each.
     """
 
     def __init__(self, defs: dict[Value, Op]) -> None:
@@ -95,7 +95,7 @@ class _Lower(Rewriter):
         return value
 
     def _array(self, op: Op) -> Value:
-        """An array, and its tensor map where a load or a store needs it."""
+        """Emit an array, with a tensor map if a load or store needs one."""
         array = self.copy(op).result
         views = [*(chain[0].view for chain in self.chains.values()), *(store.view for store in self.stores)]
         if any(self.defs[view].source is op.result for view in views):
@@ -103,7 +103,7 @@ class _Lower(Rewriter):
         return array
 
     def copy_with(self, op: Op, source: Value, type: Tensor) -> Value:
-        """A copy of a view or a permutation of shared memory."""
+        """Copy a view or permutation of shared memory."""
         made = Op(op.kind, (source,), (Value(type, op.result.hint),), op.attrs, (), op.span)
         return self.add(made).result
 
@@ -116,7 +116,7 @@ class _Lower(Rewriter):
         return self.emit(pipe.wait_tma, token, room, hint=load.tensor.hint, span=load.span)
 
     def _store(self, store: Op) -> Value:
-        """The tile in shared memory, and its TMA store. Returns a token that says that it was begun."""
+        """Emit a tile's copy to shared memory and its TMA store, and return a token for the issued store."""
         value = store.value
         kind: Tensor = value.type.with_layout(laid_out(value.type, tuple(reversed(range(value.type.rank)))))
         turn, again = self.turns.get(kind, 0), self._follows(store)
@@ -134,7 +134,7 @@ class _Lower(Rewriter):
         return self[store.token] if store.token is not None else self.emit(aa.create_mem_token)
 
     def _follows(self, store: Op) -> bool:
-        """Return whether a store is of another slice of the tile that the store before it is of."""
+        """Return whether a store writes another slice of the same tile as the preceding store."""
         place = self.stores.index(store)
         before = self.stores[place - 1] if place else None
         return before is not None and before.view is store.view and before.result_token is store.token
@@ -151,7 +151,7 @@ class _Lower(Rewriter):
 
 
 def attach_tma_desc_args(module: Module, context: Context) -> Module:
-    """Tensor maps become parameters of the kernel, behind its own: the host encodes them at each launch."""
+    """Add tensor maps as trailing kernel parameters, which the host encodes at each launch."""
     return Module(module.name, tuple(_with_descs(op) if op.kind is aa.func else op for op in module.ops))
 
 

@@ -1,4 +1,4 @@
-"""Products with few rows, as transposed products: C.T = B.T @ A.T, whose rows are the columns of C.
+"""Transposed computation of products with few rows: C.T = B.T @ A.T, whose rows are the columns of C.
 
 The tensor core multiplies 64 rows at a time on Hopper (wgmma), 128 here on Blackwell, and few columns where they are
 few: a tile of 16 × 128 sums has the rows of one instruction, or of two, when it is transposed. Its operands are the
@@ -24,7 +24,7 @@ TURNED = (1, 0)
 
 
 def with_transposed(func: Op, context: Context, warps: int) -> Op:
-    """The function, in which loops that add up products of few rows compute them transposed, where that is possible."""
+    """Transpose the accumulation loops of products with few rows where possible."""
     used, defs = uses(func.body), definitions(func.body)
     sums = {op: dot for op in func.body.walk() if op.kind is std.for_ and (dot := simple_sum(op, used)) is not None}
     loops = {loop: dot for loop, dot in sums.items() if _helps(dot, func, context, warps, defs)}
@@ -35,7 +35,7 @@ def with_transposed(func: Op, context: Context, warps: int) -> Op:
 
 
 def _helps(dot: Op, func: Op, context: Context, warps: int, defs: Mapping[Value, Op]) -> bool:
-    """Return whether the tensor core computes a product only when it is transposed."""
+    """Return whether the tensor core can compute a product only in transposed form."""
     lhs, rhs, acc = dot.lhs.type, dot.rhs.type, dot.acc.type
     if dot.mma != ops.NONE or lhs.rank != 2 or computes(context, lhs, acc, warps):
         return False
@@ -44,12 +44,12 @@ def _helps(dot: Op, func: Op, context: Context, warps: int, defs: Mapping[Value,
 
 
 def turned_type(tensor: Tensor) -> Tensor:
-    """The type of the transposed tensor, without a layout."""
+    """Return the type of the transposed tensor, without a layout."""
     return tensor.shaped(tensor.shape[::-1])
 
 
 class _Transposed(Rewriter):
-    """loops: those whose dot is transposed."""
+    """Transposes accumulation loops. loops: the loops with their dots."""
 
     def __init__(self, loops: Mapping[Op, Op], defs: Mapping[Value, Op]) -> None:
         super().__init__({std.for_: self._loop, ops.dot: self._dot})
@@ -57,11 +57,11 @@ class _Transposed(Rewriter):
         self.dots = set(loops.values())
 
     def _turned(self, value: Value) -> Value:
-        """The transpose of a new value."""
+        """Emit the transpose of a new value."""
         return self.emit(ops.permute, value, types=[turned_type(value.type)], hint=value.hint, permutation=TURNED)
 
     def _initial(self, value: Value) -> Value:
-        """The initial value of the transposed sums."""
+        """Emit the initial value of the transposed sums."""
         made = self.defs.get(value)
         if made is not None and is_zero(made) and made.value.item() is not None:
             return self.emit(std.constant, types=[turned_type(value.type)], value=made.value, hint=value.hint)

@@ -1,4 +1,4 @@
-"""The SSA form of tile programs: values, operations, regions; definitions of dialects; text; rewriting; passes."""
+"""The SSA infrastructure of tile programs: values, operations, regions, dialects, text, rewriting and passes."""
 
 from .attributes import ATTRIBUTE, BOOL, FLAG, FLOAT, INT, INTS, STRING, SYMBOL, TYPE, one_of, quoted, sequence
 from .build import Builder, make

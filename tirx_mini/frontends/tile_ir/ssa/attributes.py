@@ -1,4 +1,4 @@
-"""The text of attributes: one codec a kind of value, which prints and parses."""
+"""Attribute codecs, which print and parse one kind of value each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .core import REQUIRED, Codec, Parser
 
 
 def one_of(*words: str, default: Any = REQUIRED) -> Codec:
-    """One of some keywords."""
+    """Return the codec of a keyword attribute."""
     return Codec(lambda value, _: str(value), lambda p: p.word_of(words), default)
 
 
 def sequence(item: Codec) -> Codec:
-    """``[a, b]``, as a tuple."""
+    """Return the codec of a tuple, ``[a, b]``."""
     return Codec(
         lambda value, p: f"[{', '.join(item.text(v, p) for v in value)}]",
         lambda p: tuple(p.listed("[", "]", lambda: item.parse(p))),
@@ -27,7 +27,7 @@ def _float(parser: Parser) -> float:
 
 
 def quoted(text: str) -> str:
-    """A string literal."""
+    """Return a string literal."""
     return '"' + re.sub(r'(["\\])', r"\\\1", text).replace("\n", "\\n") + '"'
 
 

@@ -1,4 +1,4 @@
-"""Building operations in order."""
+"""Construction of operations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make(
     hints: Sequence[str] = (),
     span: Span | None = None,
 ) -> Op:
-    """An operation with new results. Types that are not given are inferred.
+    """Create an operation with new results, inferring types that are not given.
 
     Raises `ValueError` for a wrong number of operands, an unknown attribute, or types that cannot be inferred.
     """
@@ -48,7 +48,7 @@ def _inferred(draft: Op) -> Sequence[Type]:
 
 
 class Builder:
-    """Appends operations to a block.
+    """A builder that appends operations to a block.
 
     span: the source text of operations that are emitted without one.
     """
@@ -67,18 +67,18 @@ class Builder:
         span: Span | None = None,
         **attrs: Any,
     ) -> Any:
-        """Append an operation. Returns its result, or the tuple of its results if it has not exactly one."""
+        """Append a new operation. Returns its result, or a tuple unless there is exactly one."""
         hints = (hint,) if isinstance(hint, str) else hint
         op = self.add(make(kind, args, attrs, regions, types, hints, span or self.span))  # type: ignore[arg-type]
         return op.results[0] if len(op.results) == 1 else op.results
 
     def add(self, op: Op) -> Op:
-        """Append an operation that exists."""
+        """Append an existing operation."""
         self.ops.append(op)
         return op
 
     def body(self, types: Sequence[Type], write: Callable[..., None], hints: Sequence[str] = ()) -> Region:
-        """A region with parameters of `types`, whose operations `write(builder, *params)` emits."""
+        """Build a region with parameters of `types`, whose operations ``write(builder, *params)`` emits."""
         names = list(hints) + [""] * len(types)
         params = tuple(Value(t, names[i]) for i, t in enumerate(types))
         inner = Builder(self.span)

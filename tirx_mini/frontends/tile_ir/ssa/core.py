@@ -1,4 +1,4 @@
-"""Types, values, operations, regions and modules: the SSA form that all dialects of tile_ir share.
+"""The SSA form shared by all dialects of tile_ir: types, values, operations, regions and modules.
 
     module ::= Module(name, ops*)
     op     ::= Op(kind, args*, results*, attrs, regions*)      -- one argument for each of `kind.operands`
@@ -36,16 +36,16 @@ DTYPES: Mapping[str, str] = {
 
 
 class Type:
-    """Base class of types. Types are frozen dataclasses; `str` of one is its text without aliases."""
+    """Base class of types, which are frozen dataclasses; `str` gives their text without aliases."""
 
     def text(self, printer: Printer) -> str:
-        """Its text in a module; types that contain attributes with aliases override this."""
+        """Return the text in a module; types that contain aliased attributes override this."""
         return str(self)
 
 
 @dataclass(frozen=True)
 class Scalar(Type):
-    """A number, a boolean or an index: ``i32``, ``f16``, ``bf16``, ``tf32``, ``f8E4M3FN``, ``i1``, ``index``."""
+    """A number, boolean or index type: ``i32``, ``f16``, ``bf16``, ``tf32``, ``f8E4M3FN``, ``i1``, ``index``."""
 
     name: str
 
@@ -62,14 +62,14 @@ class Scalar(Type):
 
     @property
     def bits(self) -> int:
-        """The width in bits; 64 for `index`."""
+        """The width in bits, which is 64 for `index`."""
         digits = "".join(c for c in self.name.split("E")[0] if c.isdigit())
         return {"index": 64, "tf32": 32}.get(self.name) or int(digits)
 
 
 @dataclass(eq=False)
 class Value:
-    """A value of the program.
+    """An SSA value.
 
     hint: the name that it has in the source; the printer makes it unique.
     """
@@ -91,7 +91,7 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class Codec:
-    """The text of an attribute.
+    """The codec of an attribute's text.
 
     default: its value where it is left out; `REQUIRED` if it must be given.
     flag: it is True or False, and its text is its name.
@@ -103,7 +103,7 @@ class Codec:
     flag: bool = False
 
     def __call__(self, default: Any) -> Codec:
-        """The same codec, with a default: ``INT(0)``."""
+        """Return the same codec with a default value: ``INT(0)``."""
         return replace(self, default=default)
 
 
@@ -115,7 +115,7 @@ Verify = Callable[["Op"], Iterable[str]]
 
 @dataclass(frozen=True)
 class Field:
-    """An operand or a result. optional: it may be left out. variadic: it is any number of values."""
+    """An operand or result definition. optional: it may be omitted. variadic: it is a list of values."""
 
     name: str
     optional: bool = False
@@ -124,7 +124,7 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Syntax:
-    """Text that no format string describes: how an operation prints and parses after its name.
+    """Custom printing and parsing of an operation, for text that no format string describes.
 
     parse returns the operation; it gets the results' names.
     """
@@ -135,7 +135,7 @@ class Syntax:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpKind:
-    """One operation of a dialect.
+    """The definition of an operation in a dialect.
 
     name: with its dialect, as "cuda_tile.mmaf".
     regions: their names; "*agents" is any number of them, which need a `Syntax`.
@@ -167,7 +167,7 @@ class OpKind:
 
     @cached_property
     def members(self) -> Mapping[str, tuple[str, int]]:
-        """Names of operands, results, attributes and regions: which group, and the index in it."""
+        """The group and index of each operand, result, attribute and region, by name."""
         table = {f.name: ("operand", i) for i, f in enumerate(self.operands)}
         table |= {f.name: ("result", i) for i, f in enumerate(self.results)}
         table |= {name: ("attr", i) for i, name in enumerate(self.attrs)}
@@ -179,7 +179,7 @@ class OpKind:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Op:
-    """An operation. Its operands, results, attributes and regions are also its Python attributes, by name.
+    """An operation, whose operands, results, attributes and regions are also Python attributes.
 
     span: the source text that it comes from.
     """
@@ -197,12 +197,12 @@ class Op:
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        """All operands, groups flattened."""
+        """All operands, with groups flattened."""
         return tuple(flat(self.args))
 
     @property
     def result(self) -> Value:
-        """Its only result."""
+        """The only result."""
         (value,) = self.results
         return value
 
@@ -228,7 +228,7 @@ class Op:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Region:
-    """One block of operations; a terminator, where the operation that owns the region asks for one, is the last."""
+    """A block of operations, which ends with a terminator if the owning operation requires one."""
 
     params: tuple[Value, ...] = ()
     ops: tuple[Op, ...] = ()
@@ -238,7 +238,7 @@ class Region:
         return self.ops[-1]
 
     def walk(self) -> Iterator[Op]:
-        """Every operation, outer ones before the operations in their regions."""
+        """Yield all operations in pre-order."""
         for op in self.ops:
             yield op
             for region in op.regions:
@@ -247,7 +247,7 @@ class Region:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Module:
-    """A compilation unit. Its operations are functions and globals."""
+    """A compilation unit, which consists of functions and globals."""
 
     name: str
     ops: tuple[Op, ...] = ()
@@ -256,7 +256,7 @@ class Module:
         return Region((), self.ops).walk()
 
     def find(self, kind: OpKind) -> Iterator[Op]:
-        """The operations of `kind`, at any depth."""
+        """Yield the operations of `kind`, at any depth."""
         return (op for op in self.walk() if op.kind is kind)
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ class Module:
 
 
 def flat(args: tuple[Arg, ...]) -> Iterator[Value]:
-    """The values of arguments, in order."""
+    """Yield the values of arguments, in order."""
     for arg in args:
         if isinstance(arg, tuple):
             yield from arg

@@ -1,4 +1,4 @@
-"""Dialects. A dialect is a table: one line an operation, with its names, text and rules."""
+"""Dialect definitions: tables with one line per operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Format strings: the text of an operation after its name, for the printer and the parser alike.
+"""Format strings of operations, used by both the printer and the parser.
 
     $name          an operand (group), a region, or an attribute in its codec's text; a flag prints its name
     type($name)    the type of an operand or result; of a group, their types, separated by commas
@@ -27,7 +27,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Named:
-    """$name; or type($name) with of_type."""
+    """The part $name of a format string, or type($name) with of_type."""
 
     name: str
     of_type: bool = False
@@ -52,7 +52,7 @@ Part = Literal | Named | AttrDict | Optional
 
 @cache
 def parts_of(format: str) -> tuple[Part, ...]:
-    """The parts of a format string."""
+    """Parse a format string into its parts."""
     tokens = _TOKEN.findall(format)
     parts, rest = _parts(tokens)
     assert not rest, f"unbalanced [[ ]] in {format!r}"
@@ -81,7 +81,7 @@ def _parts(tokens: list[str]) -> tuple[tuple[Part, ...], list[str]]:
 
 @cache
 def names_in(format: str) -> frozenset[str]:
-    """The names that a format string prints other than as types."""
+    """Return the names that a format string prints other than as types."""
 
     def walk(parts: tuple[Part, ...]) -> set[str]:
         found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Text of modules back to modules."""
+"""Parser of modules."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SCALAR = re.compile(r"i\d+|f\d+(E\d+M\d+\w*)?|bf16|tf32|index")
 
 
 class ParseError(ValueError):
-    """Text that is no module. The message has the line and the column."""
+    """A syntax error, whose message has the line and column."""
 
 
 class Parser:
-    """Reads tokens. Dialects add parsers of their types, attributes and operations.
+    """A token-based parser, which dialects extend by types, attributes and operations.
 
     dialects: those that the text may use; the operations of the first need no prefix.
     """
@@ -44,7 +44,7 @@ class Parser:
         self.aliases: dict[str, Any] = {}
 
     def error(self, message: str) -> ParseError:
-        """An error at the current token."""
+        """Return a syntax error at the current token."""
         place = self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.source)
         line = self.source.count("\n", 0, place) + 1
         column = place - (self.source.rfind("\n", 0, place) + 1) + 1
@@ -52,7 +52,7 @@ class Parser:
 
     @property
     def peek(self) -> str:
-        """The current token; "" at the end."""
+        """The current token, or "" at the end."""
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
     def peek_kind(self) -> str:
@@ -99,7 +99,7 @@ class Parser:
         return self.of("symbol", "a symbol")[1:]
 
     def listed(self, opening: str, closing: str, item: Callable[[], Any]) -> list[Any]:
-        """``opening item, item … closing``."""
+        """Parse a delimited list: ``opening item, item … closing``."""
         self.expect(opening)
         found: list[Any] = []
         while not self.accept(closing):
@@ -109,17 +109,18 @@ class Parser:
         return found
 
     def dims(self) -> tuple[int | None, ...]:
-        """``4x8x`` before an element type; None is a ``?``."""
+        """Parse the dimensions ``4x8x`` before an element type; ``?`` becomes None."""
         if self.peek_kind() != "dims":
             return ()
         return tuple(None if d == "?" else int(d) for d in self.next().rstrip("x").split("x"))
 
     def extent(self) -> int | None:
-        """A number; None is a ``?``."""
+        """Parse an extent; ``?`` becomes None."""
         return None if self.accept("?") else int(self.number())
 
     def strided(self, what: str) -> tuple[Scalar, tuple[int | None, ...], tuple[int | None, ...]]:
-        """The element, extents and strides of ``<4x?xf32, strides=[8, 1]>``, which describes `what`: "a memref"."""
+        """Parse the element, extents and strides of ``<4x?xf32, strides=[8, 1]>``. what: the type's name in messages.
+        """
         self.expect("<")
         shape, element = self.dims(), self.type()
         strides: tuple[int | None, ...] = ()
@@ -146,7 +147,7 @@ class Parser:
         raise self.error(f"unknown type `{name}`")
 
     def attribute(self) -> Any:
-        """``#alias``, or ``#dialect.word…``."""
+        """Parse an attribute, ``#alias`` or ``#dialect.word…``."""
         name = self.of("alias", "an attribute")[1:]
         if name in self.aliases:
             return self.aliases[name]
@@ -156,7 +157,7 @@ class Parser:
         raise self.error(f"unknown attribute `#{name}`")
 
     def value(self) -> Value:
-        """A value that is defined above."""
+        """Parse the use of a previously defined value."""
         name = self.of("value", "a value")
         for scope in reversed(self.values):
             if name in scope:
@@ -170,14 +171,14 @@ class Parser:
         return value
 
     def value_names(self) -> list[str]:
-        """``%a, %b``: names that are being defined."""
+        """Parse the names of values being defined: ``%a, %b``."""
         names = [self.of("value", "a value")]
         while self.accept(","):
             names.append(self.of("value", "a value"))
         return names
 
     def region(self, params: Sequence[tuple[str, Type]] | None = None) -> Region:
-        """``{ … }``.
+        """Parse a region ``{ … }``.
 
         params: names and types of parameters that the operation's own text states; None: the region states them.
         """
@@ -194,7 +195,7 @@ class Parser:
         return Region(made, tuple(ops))
 
     def param(self) -> tuple[str, Type]:
-        """``%name: type``."""
+        """Parse a parameter ``%name: type``."""
         name = self.of("value", "a value")
         self.expect(":")
         return name, self.type()
@@ -217,7 +218,7 @@ class Parser:
 
     @property
     def notes_follow(self) -> bool:
-        """Return whether what follows is what a pass has noted on an operation: ``{sched.latency = 600}``."""
+        """Return whether the next tokens are annotations of a pass: ``{sched.latency = 600}``."""
         kind, word, _ = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ("", "", 0)
         prefix, dot, _ = word.partition(".")
         return self.peek == "{" and kind == "word" and bool(dot) and prefix not in self.dialects
@@ -251,7 +252,7 @@ class Parser:
 
 
 class _Reader:
-    """Reads one operation along its format string."""
+    """Parses one operation according to its format string."""
 
     def __init__(self, parser: Parser, kind: OpKind) -> None:
         self.p, self.kind = parser, kind
@@ -274,7 +275,7 @@ class _Reader:
                 self.named(part.name)
 
     def starts(self, parts: tuple[Part, ...]) -> bool:
-        """Return whether the text goes on with an optional group: with its first literal, flag, value or attribute."""
+        """Return whether an optional group is present, by its first literal, flag, value or attribute."""
         first = parts[0]
         if isinstance(first, Literal):
             return self.p.peek == first.text
@@ -379,7 +380,7 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 
 
 def parse_module(text: str, dialects: Sequence[Dialect]) -> Module:
-    """The module that `text` describes. Raises `ParseError` with line and column.
+    """Parse a module. Raises `ParseError` with line and column.
 
     dialects: those that it may use; the operations of the first need no prefix.
     """

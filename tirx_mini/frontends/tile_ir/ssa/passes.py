@@ -1,4 +1,4 @@
-"""Passes over modules, whose results are verified, and the texts before and after."""
+"""Pass execution with verification and textual diffs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Watch = Callable[[str, Module, Module], None]
 def run_verified(
     module: Module, passes: Iterable[Pass[Module]], context: Any, watch: Watch | None = None, each: bool = True
 ) -> Module:
-    """The module after all passes. each: it is verified after every pass that changes it; else after the last one."""
+    """Run all passes and return the module. each: verify after every pass that changes it, else only at the end."""
 
     def checked(name: str, before: Module, after: Module) -> None:
         if each and after is not before:

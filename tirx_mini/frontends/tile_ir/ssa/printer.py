@@ -1,4 +1,4 @@
-"""Modules as text, which `parser.py` reads back."""
+"""Printer of modules, whose output `parser.py` parses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Printer:
         self._line: list[str] = []
 
     def name(self, value: Value) -> str:
-        """``%name`` of a value, given at its first use: its hint, or a number."""
+        """Return the unique name ``%name`` of a value, chosen at first use from its hint or a number."""
         if value not in self.names:
             candidates = (
                 (f"{value.hint}_{n}" if n else value.hint for n in count()) if value.hint else map(str, count())
@@ -39,7 +39,7 @@ class Printer:
         return type.text(self)
 
     def alias(self, stem: str, text: str) -> str:
-        """The alias ``#stem`` for an attribute's text; it is defined above the module."""
+        """Return the alias ``#stem`` of an attribute's text, defining it above the module."""
         for name, defined in self.aliases.items():
             if defined == text:
                 return name
@@ -49,7 +49,7 @@ class Printer:
         return name
 
     def write(self, *tokens: str) -> None:
-        """Append tokens to the current line, separated by spaces where text wants them."""
+        """Append tokens to the current line, separated by spaces where appropriate."""
         for token in tokens:
             previous = self._line[-1] if self._line else ""
             if previous and not token.startswith((",", ")", "]", ">")) and not previous.endswith(("(", "[", "<")):
@@ -61,7 +61,7 @@ class Printer:
         self._line = []
 
     def op(self, op: Op) -> None:
-        """One operation, and the end of its line."""
+        """Print an operation on its own line."""
         if op.results:
             self.write(", ".join(self.name(v) for v in op.results), "=")
         self.write(op.kind.mnemonic if op.kind.dialect == self.default else op.kind.name)
@@ -73,12 +73,12 @@ class Printer:
         self.end_line()
 
     def isolated(self, op: Op) -> None:
-        """One operation of a module: its values take names of their own."""
+        """Print a top-level operation with its own scope of value names."""
         self.names, self.taken = {}, set()
         self.op(op)
 
     def region(self, region: Region, params: bool = True) -> None:
-        """``{``, the operations, ``}``.
+        """Print a region as ``{``, the operations and ``}``.
 
         params: whether the region states its parameters, as ``^(%x: i32):``.
         """
@@ -95,14 +95,14 @@ class Printer:
         self.write("}")
 
     def attributes(self, op: Op, without: frozenset[str] | tuple[str, ...] = ()) -> None:
-        """``{a = 1}`` of the attributes that are not at their default."""
+        """Print the non-default attributes as ``{a = 1}``."""
         shown = [(n, c) for n, c in op.kind.attrs.items() if n not in without and _present(op, n)]
         if shown:
             texts = (n if c.flag else f"{n} = {c.text(getattr(op, n), self)}" for n, c in shown)
             self.write("{" + ", ".join(texts) + "}")
 
     def _annotations(self, op: Op) -> None:
-        """``{sched.latency = 600}``: what passes note on operations of any kind, under names with a dot."""
+        """Print the annotations that passes attach under dotted names: ``{sched.latency = 600}``."""
         found = [f"{name} = {value}" for name, value in op.attrs.items() if "." in name]
         if found:
             self.write("{" + ", ".join(found) + "}")
@@ -146,7 +146,7 @@ def _present(op: Op, name: str) -> bool:
 
 
 def print_module(module: Module, default: str = "") -> str:
-    """The text of a module.
+    """Return the text of a module.
 
     default: the dialect whose operations print without their prefix; by default that of its first operation.
     """

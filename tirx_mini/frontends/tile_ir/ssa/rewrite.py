@@ -1,4 +1,4 @@
-"""Rewriting: a new module from an old one, operation by operation; and the clean-ups that every level shares."""
+"""Module rewriting, operation by operation, and clean-ups shared by all levels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rule = Callable[[Op, "Rewriter"], Any]
 
 
 class Rewriter(Builder):
-    """Copies regions, and applies a rule to each operation that has one.
+    """Copies regions, applying a rule to each operation that has one.
 
     convert: the new type of a region's parameter, and of a result of a copied operation.
     """
@@ -36,7 +36,7 @@ class Rewriter(Builder):
         self.env: dict[Value, Value] = {}
 
     def __getitem__(self, arg: Any) -> Any:
-        """The new value, or group of values, for an old one. A value from outside stands for itself."""
+        """Return the new value or group for an old one; values from outside map to themselves."""
         if arg is None:
             return None
         if isinstance(arg, tuple):
@@ -44,7 +44,7 @@ class Rewriter(Builder):
         return self.env.get(arg, arg)
 
     def bind(self, old: Sequence[Value], new: Sequence[Value]) -> None:
-        """Replace `old` by `new`, which take the names of `old` unless they have some."""
+        """Map the values `old` to `new`, which inherit their name hints."""
         for before, after in zip(old, new, strict=True):
             self.env[before] = after
             after.hint = after.hint or before.hint
@@ -60,7 +60,7 @@ class Rewriter(Builder):
         self.span = outer
 
     def copy(self, op: Op, kind: OpKind | None = None, **attrs: Any) -> Op:
-        """Append a copy with new operands and rewritten regions; optionally of another kind, with more attributes."""
+        """Append a copy with new operands and rewritten regions, optionally of another kind or with more attributes."""
         regions = tuple(self.region(region) for region in op.regions)
         results = tuple(Value(self.convert(v.type), v.hint) for v in op.results)
         args: tuple[Arg, ...] = tuple(self[a] for a in op.args)
@@ -69,7 +69,7 @@ class Rewriter(Builder):
         )
 
     def region(self, region: Region, params: Sequence[Value] | None = None) -> Region:
-        """The rewritten region.
+        """Rewrite a region.
 
         params: its parameters, if the rule has made them; else copies with converted types.
         """
@@ -91,7 +91,7 @@ def rewrite(
     convert: Callable[[Type], Type] | None = None,
     default: Rule | None = None,
 ) -> Module:
-    """The module after `rules`, by kind; `default` is the rule of all other kinds.
+    """Rewrite a module by `rules` per operation kind; `default` applies to all other kinds.
 
     It is the module itself where there is nothing to do: no operation has a rule, and types stay as they are.
     """
@@ -101,7 +101,7 @@ def rewrite(
 
 
 def uses(region: Region | Module) -> dict[Value, list[Op]]:
-    """The operations that use each value, in order; one that uses it twice is listed twice."""
+    """Return the operations that use each value, in order; repeated uses are listed repeatedly."""
     found: dict[Value, list[Op]] = {}
     for op in region.walk():
         for value in flat(op.args):
@@ -110,7 +110,7 @@ def uses(region: Region | Module) -> dict[Value, list[Op]]:
 
 
 def remove_dead(module: Module) -> Module:
-    """Without pure operations whose results nothing uses."""
+    """Remove pure operations with unused results."""
     used: set[Value] = set()
     return Module(module.name, _live(module.ops, used))
 
@@ -127,12 +127,12 @@ def _live(ops: tuple[Op, ...], used: set[Value]) -> tuple[Op, ...]:
 
 
 def merge_equal(module: Module) -> Module:
-    """Common subexpressions: a pure operation that repeats one in scope gives way to it."""
+    """Eliminate common subexpressions among pure operations in scope."""
     return _Merger().module(module)
 
 
 class _Merger(Rewriter):
-    """scopes: the pure operations of this region and of those around it."""
+    """Merges equal operations. scopes: the pure operations of the current and enclosing regions."""
 
     def __init__(self) -> None:
         super().__init__(default=lambda op, rw: self.merged(op))
@@ -156,7 +156,7 @@ class _Merger(Rewriter):
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable form of attributes."""
+    """Return a hashable form of attributes."""
     if isinstance(value, Mapping):
         return tuple(sorted((k, _frozen(v)) for k, v in value.items()))
     if isinstance(value, (list, tuple)):

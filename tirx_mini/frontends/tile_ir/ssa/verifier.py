@@ -1,4 +1,4 @@
-"""The rules for every module: a value is defined before its uses, and each operation keeps its own rules."""
+"""Verifier of modules: definitions dominate uses, and each operation obeys its own rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .printer import Printer
 
 
 def verify(module: Module, after: str = "") -> Module:
-    """The module itself. Raises `TirxError` for the first rule that it breaks, at the operation's source line.
+    """Verify a module and return it. Raises `TirxError` for the first violation, at the operation's source line.
 
     after: the pass that made the module, for the message.
     """

@@ -1,4 +1,4 @@
-"""TileLang's builtins: each is a function that a kernel calls while it is read, and that becomes instructions of `isa`.
+"""TileLang's builtins: functions called while a kernel is parsed, which lower to `isa` instructions.
 
 A builtin with a value returns an expression; one with an effect emits its statements. Operands are elements, slices
 and buffers, or pointers to them. `NAMES` has all of them by name; `facts_of` says what each becomes.

@@ -24,7 +24,7 @@ def mbarrier_wait_parity(mbarrier: Any, parity: Any) -> None:
 
 @builtin("mbarrier.arrive", "mbarrier.arrive.remote")
 def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
-    """Each thread arrives once at a barrier.
+    """Arrive once per thread at a barrier.
 
     cta_id: the rank in the cluster of the CTA whose barrier it is; None for this CTA's. PTX ISA: "mbarrier.arrive".
     """
@@ -36,7 +36,7 @@ def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
 
 @builtin("mbarrier.arrive.remote")
 def ptx_arrive_cluster_barrier(mbarrier: Any, cta_id: Any) -> None:
-    """Each thread arrives once at the barrier at the same offset in CTA `cta_id` of the cluster.
+    """Arrive once per thread at the barrier at the same offset in CTA `cta_id` of the cluster.
 
     PTX ISA: "mapa", "mbarrier.arrive".
     """
@@ -45,7 +45,7 @@ def ptx_arrive_cluster_barrier(mbarrier: Any, cta_id: Any) -> None:
 
 @builtin("mbarrier.expect_tx")
 def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
-    """The current phase of a barrier completes only when `tx` more bytes have landed.
+    """Add `tx` to the bytes that must arrive before the barrier's current phase completes.
 
     It does not arrive. Each thread that executes it adds `tx`. PTX ISA: "mbarrier.expect_tx".
     """
@@ -54,19 +54,19 @@ def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
 
 @builtin("mbarrier.try_wait")
 def barrier_wait(mbarrier: Any, parity: Any) -> None:
-    """As `mbarrier_wait_parity`."""
+    """Alias of `mbarrier_wait_parity`."""
     mbarrier_wait_parity(mbarrier, parity)
 
 
 @builtin("mbarrier.arrive")
 def barrier_arrive(mbarrier: Any) -> None:
-    """As `mbarrier_arrive` at this CTA's barrier."""
+    """Arrive at a barrier of this CTA, as `mbarrier_arrive` does."""
     mbarrier_arrive(mbarrier)
 
 
 @builtin("cp.async.mbarrier.arrive.noinc")
 def cp_async_barrier_noinc(barrier: Any) -> None:
-    """Each thread arrives at a barrier once all its earlier cp.async are done; the count includes this arrival.
+    """Arrive once per thread when all its earlier cp.async copies are done; the count includes this arrival.
 
     PTX ISA: "cp.async.mbarrier.arrive".
     """
@@ -75,7 +75,7 @@ def cp_async_barrier_noinc(barrier: Any) -> None:
 
 @builtin("elect.sync", "tcgen05.commit")
 def tcgen05_mma_arrive(mbar: Any, arrive_2cta: bool = False) -> None:
-    """One thread of the warp arrives at a barrier once all its earlier tcgen05 operations are complete.
+    """Arrive from one elected thread at a barrier when all its earlier tcgen05 operations are complete.
 
     The elected thread must be the one that issued the MMAs. arrive_2cta: whether it arrives at the barriers at this
     offset of both CTAs of the pair. PTX ISA: "tcgen05.commit".
@@ -87,7 +87,7 @@ def tcgen05_mma_arrive(mbar: Any, arrive_2cta: bool = False) -> None:
 
 @builtin("bar.sync.all", "bar.sync")
 def sync_threads(barrier_id: Any = None, arrive_count: Any = None) -> None:
-    """Wait until all threads of the CTA have arrived, or `arrive_count` of them, at one of its barriers 0 to 15.
+    """Wait at one of the CTA's barriers 0 to 15 until all threads, or `arrive_count` threads, have arrived.
 
     arrive_count: a multiple of 32. PTX ISA: "bar, barrier".
     """
@@ -110,13 +110,13 @@ def sync_warp(mask: Any = None) -> None:
 
 @builtin("grid.sync", becomes="`bar.sync` and a counter of the CTAs that have arrived; a cooperative launch")
 def sync_grid() -> None:
-    """Wait until all threads of the grid have arrived. The kernel is launched cooperatively."""
+    """Wait until all threads of the grid have arrived, which requires a cooperative launch."""
     T.call("grid.sync")
 
 
 @builtin("grid.sync", becomes="`bar.sync` and a counter of the CTAs that have arrived; a cooperative launch")
 def sync_global() -> None:
-    """As `sync_grid`."""
+    """Alias of `sync_grid`."""
     sync_grid()
 
 

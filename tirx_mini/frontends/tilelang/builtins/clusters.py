@@ -1,4 +1,4 @@
-"""Clusters, dependent launches, and barriers by the names that PTX and TVM give them."""
+"""Cluster barriers, programmatic dependent launch, and barrier operations under their PTX and TVM names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .table import builtin
 
 @builtin("barrier.cluster.arrive")
 def cluster_arrive() -> None:
-    """Arrive at the cluster's barrier and release earlier accesses. PTX ISA: "barrier.cluster"."""
+    """Arrive at the cluster's barrier with release semantics. PTX ISA: "barrier.cluster"."""
     T.call("barrier.cluster.arrive")
 
 
 @builtin("barrier.cluster.arrive.relaxed")
 def cluster_arrive_relaxed() -> None:
-    """Arrive at the cluster's barrier without releasing anything. PTX ISA: "barrier.cluster"."""
+    """Arrive at the cluster's barrier with relaxed semantics. PTX ISA: "barrier.cluster"."""
     T.call("barrier.cluster.arrive.relaxed")
 
 
@@ -32,25 +32,26 @@ def cluster_wait() -> None:
 
 @builtin("barrier.cluster.sync")
 def cluster_sync() -> None:
-    """Arrive at the cluster's barrier, and wait until every thread of the cluster has."""
+    """Arrive at the cluster's barrier and wait until every thread of the cluster has arrived."""
     T.call("barrier.cluster.sync")
 
 
 @builtin(becomes="`%cluster_ctarank`")
 def block_rank_in_cluster() -> Expr:
-    """The rank of the CTA in its cluster."""
+    """Return the rank of the CTA in its cluster."""
     return special("cluster_ctarank")
 
 
 @builtin("griddepcontrol.launch_dependents")
 def pdl_trigger() -> None:
-    """Let the next kernel of the stream begin once every CTA has executed this or ended. PTX ISA: "griddepcontrol"."""
+    """Allow the next kernel of the stream to start once every CTA has called this or exited. PTX ISA: "griddepcontrol".
+    """
     T.call("griddepcontrol.launch_dependents")
 
 
 @builtin("griddepcontrol.wait")
 def pdl_sync() -> None:
-    """Wait until the kernel before this one is complete and its writes are visible. PTX ISA: "griddepcontrol"."""
+    """Wait until the preceding kernel is complete and its writes are visible. PTX ISA: "griddepcontrol"."""
     T.call("griddepcontrol.wait")
 
 
@@ -62,49 +63,49 @@ def mbarrier_arrive_expect_tx(mbarrier: Any, tx: Any) -> None:
 
 @builtin("mbarrier.arrive.expect_tx")
 def ptx_arrive_barrier_expect_tx(barrier_id: Any, byte_count: Any) -> None:
-    """As `mbarrier_arrive_expect_tx`."""
+    """Alias of `mbarrier_arrive_expect_tx`."""
     mbarrier_arrive_expect_tx(barrier_id, byte_count)
 
 
 @builtin("mbarrier.arrive")
 def ptx_arrive_barrier(barrier_id: Any) -> None:
-    """As `mbarrier_arrive`."""
+    """Alias of `mbarrier_arrive`."""
     mbarrier_arrive(barrier_id)
 
 
 @builtin("mbarrier.try_wait")
 def ptx_wait_barrier(barrier_id: Any, parity: Any = 0) -> None:
-    """As `mbarrier_wait_parity`."""
+    """Alias of `mbarrier_wait_parity`."""
     mbarrier_wait_parity(barrier_id, parity)
 
 
 @builtin("mbarrier.init")
 def ptx_init_barrier_thread_count(barrier_id: Any, thread_count: Any) -> None:
-    """Make a barrier expect `thread_count` arrivals in each phase; one thread executes it. PTX ISA: "mbarrier.init"."""
+    """Initialise a barrier for `thread_count` arrivals per phase; one thread executes it. PTX ISA: "mbarrier.init"."""
     T.call("mbarrier.init", barrier(barrier_id, "T.ptx_init_barrier_thread_count"), thread_count)
 
 
 @builtin("fence.mbarrier_init")
 def ptx_fence_barrier_init() -> None:
-    """Make the thread's initialisations of barriers visible to the cluster; a synchronisation must follow."""
+    """Make the thread's barrier initialisations visible to the cluster; a synchronisation must follow."""
     T.call("fence.mbarrier_init")
 
 
 @builtin("bar.arrive")
 def named_barrier_arrive(barrier_id: Any, thread_count: Any) -> None:
-    """Arrive at one of the CTA's barriers 0 to 15, which expects `thread_count` threads, without waiting."""
+    """Arrive without waiting at one of the CTA's barriers 0 to 15, which expects `thread_count` threads."""
     T.call("bar.arrive", barrier_id, thread_count)
 
 
 @builtin("tcgen05.fence.before_thread_sync")
 def tcgen05_before_thread_sync() -> None:
-    """Order the thread's earlier tcgen05 operations before a synchronisation that follows. PTX ISA: "tcgen05.fence"."""
+    """Order the thread's earlier tcgen05 operations before a following synchronisation. PTX ISA: "tcgen05.fence"."""
     T.call("tcgen05.fence.before_thread_sync")
 
 
 @builtin("tcgen05.fence.after_thread_sync")
 def tcgen05_after_thread_sync() -> None:
-    """Order the thread's later tcgen05 operations after a synchronisation before it. PTX ISA: "tcgen05.fence"."""
+    """Order the thread's later tcgen05 operations after a preceding synchronisation. PTX ISA: "tcgen05.fence"."""
     T.call("tcgen05.fence.after_thread_sync")
 
 FUNCTIONS = (

@@ -1,4 +1,4 @@
-"""TMA by its operands: descriptors, loads, and the groups of stores."""
+"""TMA builtins with explicit operands: descriptors, loads and store groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLICIES = ("", "evict_first", "evict_last")
 
 @builtin(becomes="a parameter of the kernel, which the host encodes (`cuTensorMapEncodeTiled`)")
 def create_tma_descriptor(*args: Any) -> Expr:
-    """A tensor map of an argument of the kernel, which the host encodes before the launch.
+    """Create a tensor map of a kernel argument, which the host encodes before the launch.
 
     args: the dtype (a name, or its number in CUDA's driver), the rank r, a pointer to the tensor, r extents, r strides
     in bytes, r extents of the box, r strides of elements in the box, and the numbers of interleave, swizzle, L2
@@ -51,7 +51,7 @@ _ORDER = (
 
 
 def _dtype(kind: Any, place: AddressOf) -> str:
-    """The dtype of the elements; of a type that the driver does not have, the tensor's own."""
+    """Return the element dtype of a descriptor, or the tensor's own if the driver has no such type."""
     if isinstance(kind, str):
         return kind
     number = constant(kind, "T.create_tma_descriptor", "the dtype")
@@ -62,7 +62,7 @@ def _dtype(kind: Any, place: AddressOf) -> str:
 
 @builtin("cp.async.bulk.tensor.load")
 def tma_load(*args: Any) -> None:
-    """Copy a box of a tensor to shared memory; its bytes complete on a barrier. One thread issues it.
+    """Copy a box of a tensor to shared memory with completion on a barrier. One thread issues it.
 
     args: the descriptor, the barrier, the place in shared memory, the coordinates of the box, innermost first, and
     optionally the number of an eviction policy: 0 normal, 1 evict first, 2 evict last.
@@ -86,7 +86,7 @@ def tma_load(*args: Any) -> None:
 
 @builtin("fence.proxy.async")
 def fence_proxy_async(*args: Any) -> None:
-    """Order earlier accesses of the thread to shared memory before later ones of the async proxy, and vice versa.
+    """Order the thread's shared-memory accesses between the generic proxy and the async proxy.
 
     args: are accepted and mean nothing. PTX ISA: "membar/fence", .proxy.async.
     """
@@ -95,7 +95,7 @@ def fence_proxy_async(*args: Any) -> None:
 
 @builtin("cp.async.bulk.commit_group")
 def tma_store_arrive(*args: Any) -> None:
-    """Close the group of the TMA stores that the thread issued since the last one.
+    """Commit the thread's uncommitted TMA stores as a group.
 
     args: are accepted and mean nothing. PTX ISA: "cp.async.bulk.commit_group".
     """
@@ -104,7 +104,7 @@ def tma_store_arrive(*args: Any) -> None:
 
 @builtin("cp.async.bulk.wait_group")
 def tma_store_wait(count: Any = 0, read: Any = True) -> None:
-    """Wait until at most `count` groups of TMA stores of the thread are unfinished.
+    """Wait until at most `count` of the thread's TMA store groups are pending.
 
     read: whether it is enough that their sources have been read. PTX ISA: "cp.async.bulk.wait_group".
     """

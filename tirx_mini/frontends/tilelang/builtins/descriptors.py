@@ -1,4 +1,4 @@
-"""Descriptors of matrices in shared memory, by their fields."""
+"""Matrix descriptors for shared memory, set field by field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def initialize_wgmma_descriptor(
     leading_byte_offset: Any = 0,
     stride_byte_offset: Any = 0,
 ) -> None:
-    """Set a descriptor of wgmma (PTX ISA: "Matrix descriptor format").
+    """Set a wgmma descriptor (PTX ISA: "Matrix descriptor format").
 
     descriptor: an element of uint64 in registers, as of `T.alloc_descriptor("wgmma")`. start_address: the place in
     shared memory. layout_type_: the swizzle, 0 none, 1 128, 2 64, 3 32 bytes. The offsets are in units of 16 bytes.
@@ -42,7 +42,7 @@ def initialize_tcgen05_descriptor(
     leading_is_absolute: Any = False,
     swizzle_mode: Any = 0,
 ) -> None:
-    """Set a descriptor of tcgen05 (PTX ISA: "Shared memory descriptor").
+    """Set a tcgen05 descriptor (PTX ISA: "Shared memory descriptor").
 
     descriptor: an element of uint64 in registers. start_address: the place in shared memory. The offsets are in units
     of 16 bytes. leading_is_absolute: whether the leading one is an address. swizzle_mode: 0 none, 1 128 bytes with
@@ -58,7 +58,7 @@ def initialize_tcgen05_descriptor(
 
 @builtin(becomes="arithmetic on 64 bits")
 def increase_descriptor_offset(descriptor: Any, offset: Any) -> None:
-    """Move the start of a descriptor by `offset` bytes, a multiple of 16."""
+    """Advance the start address of a descriptor by `offset` bytes, a multiple of 16."""
     target = _element(descriptor, "T.increase_descriptor_offset")
     units = cast(UINT32, as_expr(offset)) >> const(4, UINT32)
     T.buffer_store(target.buffer, add_16B_offset(target, units), target.indices)

@@ -1,4 +1,4 @@
-"""Pointers, and accesses of global memory with an explicit width."""
+"""Pointers, and global-memory accesses of explicit width."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def access_ptr(
     extent: Any = None,
     ignore_last_ndim: Any = 0,
 ) -> AddressOf:
-    """A pointer to an element, or to the first element of a region or of a buffer.
+    """Return a pointer to an element, or to the first element of a region or buffer.
 
     access_type: "r", "w" or "rw", or 1, 2 or 3. extents, extent: how many elements it stands for, by dimensions or in
     all; instructions say themselves what they access. offset: in elements, for buffers of one dimension.
@@ -61,7 +61,7 @@ def access_ptr(
 
 
 def loaded(words: int, src: Any, pred: Any, space: str = "global") -> Any:
-    """The value at a place of global or shared memory, in registers; 0 where `pred` does not hold."""
+    """Load a value from global or shared memory into registers, or 0 if `pred` is false."""
     name = f"T.ld{space[0]}{32 * words}"
     source = _place(src, name, space)
     registers = T.alloc_local([words], "uint32")
@@ -81,7 +81,7 @@ def loaded(words: int, src: Any, pred: Any, space: str = "global") -> Any:
 
 
 def stored(words: int, dst: Any, value: Any, pred: Any, space: str = "global") -> None:
-    """Store a value at a place of global or shared memory, where `pred` holds."""
+    """Store a value to global or shared memory if `pred` is true."""
     name = f"T.st{space[0]}{32 * words}"
     target, registers = _place(dst, name, space), _registers(words, value, name)
 
@@ -107,7 +107,8 @@ def _place(value: Any, name: str, space: str) -> AddressOf:
 
 
 def _all(registers: Buffer, words: int) -> BufferLoad | Buffer:
-    """All of the registers as one value; eight of them as they are, since CUDA C++ has no vector of that size."""
+    """Return the registers as one vector, or unchanged if there are eight, since CUDA C++ has no vector of that size.
+    """
     if words == 8:
         return registers
     index = const(0) if words == 1 else Ramp(DataType("int32"), const(0), words)
@@ -115,7 +116,7 @@ def _all(registers: Buffer, words: int) -> BufferLoad | Buffer:
 
 
 def _registers(words: int, value: Any, name: str) -> AddressOf:
-    """A pointer to registers that hold a value of so many words."""
+    """Return a pointer to the registers that hold a value of `words` words."""
     if isinstance(value, (Buffer, Region, AddressOf)):
         return pointer_to(value, name)
     held = as_expr(value)
@@ -137,7 +138,7 @@ def _registers(words: int, value: Any, name: str) -> AddressOf:
 
 @builtin("ld.registers", space="global")
 def ldg32(src: Any, pred: Any = None) -> Expr:
-    """Load 32 bits of global memory, a uint32. pred: where it does not hold, nothing is loaded and the value is 0.
+    """Load 32 bits of global memory as a uint32, or 0 if `pred` is false.
 
     src: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "ld".
     """
@@ -146,25 +147,25 @@ def ldg32(src: Any, pred: Any = None) -> Expr:
 
 @builtin("ld.registers", vec="v2", space="global")
 def ldg64(src: Any, pred: Any = None) -> Expr:
-    """Load 64 bits of global memory, a uint32x2. See `ldg32`."""
+    """Load 64 bits of global memory as a uint32x2. See `ldg32`."""
     return loaded(2, src, pred)
 
 
 @builtin("ld.registers", vec="v4", space="global")
 def ldg128(src: Any, pred: Any = None) -> Expr:
-    """Load 128 bits of global memory, a uint32x4. See `ldg32`."""
+    """Load 128 bits of global memory as a uint32x4. See `ldg32`."""
     return loaded(4, src, pred)
 
 
 @builtin("ld.registers", vec="v8", space="global")
 def ldg256(src: Any, pred: Any = None) -> Buffer:
-    """Load 256 bits of global memory, eight registers of uint32; before Blackwell, in two halves. See `ldg32`."""
+    """Load 256 bits of global memory into eight uint32 registers, in two halves before Blackwell. See `ldg32`."""
     return loaded(8, src, pred)
 
 
 @builtin("st.registers", space="global")
 def stg32(dst: Any, value: Any, pred: Any = None) -> None:
-    """Store a value of 32 bits to global memory. pred: where it does not hold, nothing is stored.
+    """Store a 32-bit value to global memory, unless `pred` is false.
 
     dst: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "st".
     """
@@ -173,17 +174,18 @@ def stg32(dst: Any, value: Any, pred: Any = None) -> None:
 
 @builtin("st.registers", vec="v2", space="global")
 def stg64(dst: Any, value: Any, pred: Any = None) -> None:
-    """Store a value of 64 bits, as of `ldg64`, to global memory. See `stg32`."""
+    """Store a 64-bit value, such as that of `ldg64`, to global memory. See `stg32`."""
     stored(2, dst, value, pred)
 
 
 @builtin("st.registers", vec="v4", space="global")
 def stg128(dst: Any, value: Any, pred: Any = None) -> None:
-    """Store a value of 128 bits, as of `ldg128`, to global memory. See `stg32`."""
+    """Store a 128-bit value, such as that of `ldg128`, to global memory. See `stg32`."""
     stored(4, dst, value, pred)
 
 
 @builtin("st.registers", vec="v8", space="global")
 def stg256(dst: Any, value: Any, pred: Any = None) -> None:
-    """Store a value of 256 bits, as of `ldg256`, to global memory; before Blackwell, in two halves. See `stg32`."""
+    """Store a 256-bit value, such as that of `ldg256`, to global memory, in two halves before Blackwell. See `stg32`.
+    """
     stored(8, dst, value, pred)

@@ -1,4 +1,4 @@
-"""Arithmetic with a rounding, of pairs, and functions that CUDA C++ has."""
+"""Arithmetic with explicit rounding, packed arithmetic on pairs, and functions of the CUDA math library."""
 
 from __future__ import annotations
 
@@ -43,70 +43,70 @@ def _to_nearest(name: str, mode: str) -> None:
 
 @builtin("add.f32")
 def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """`x + y` in float32, rounded as `rounding_mode` says: "rn" to the nearest, "rz" to zero, "ru" up, "rd" down."""
+    """Return `x + y` in float32, rounded by `rounding_mode`: "rn" to nearest, "rz" to zero, "ru" up, "rd" down."""
     return _rounded("add", "ieee_add", rounding_mode, x, y)
 
 
 @builtin("sub.f32")
 def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """`x - y` in float32, rounded as in `ieee_add`."""
+    """Return `x - y` in float32, rounded as in `ieee_add`."""
     return _rounded("sub", "ieee_sub", rounding_mode, x, y)
 
 
 @builtin("mul.f32")
 def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """`x * y` in float32, rounded as in `ieee_add`."""
+    """Return `x * y` in float32, rounded as in `ieee_add`."""
     return _rounded("mul", "ieee_mul", rounding_mode, x, y)
 
 
 @builtin("fma.f32")
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Expr:
-    """`x * y + z` in float32, rounded once, as in `ieee_add`."""
+    """Return `x * y + z` in float32 with a single rounding, as in `ieee_add`."""
     return _rounded("fma", "ieee_fmaf", rounding_mode, x, y, z)
 
 
 @builtin(becomes="a division")
 def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
-    """`x / y`, rounded to the nearest."""
+    """Return `x / y`, rounded to nearest."""
     _to_nearest("ieee_fdiv", rounding_mode)
     return as_expr(x) / y
 
 
 @builtin(becomes="a division")
 def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Expr:
-    """`1 / x`, rounded to the nearest."""
+    """Return `1 / x`, rounded to nearest."""
     _to_nearest("ieee_frcp", rounding_mode)
     return 1.0 / as_expr(x)
 
 
 @builtin("sqrt.rn")
 def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Expr:
-    """The square root of x in float32, rounded to the nearest."""
+    """Return the square root of x in float32, rounded to nearest."""
     _to_nearest("ieee_fsqrt", rounding_mode)
     return T.call("sqrt.rn", x)
 
 
 @builtin("sinf", becomes="the function of CUDA C++ in full precision")
 def __sin(x: Any) -> Expr:
-    """The sine of x, in radians."""
+    """Return the sine of x, in radians."""
     return T.call("sinf", x)
 
 
 @builtin("cosf", becomes="the function of CUDA C++ in full precision")
 def __cos(x: Any) -> Expr:
-    """The cosine of x, in radians."""
+    """Return the cosine of x, in radians."""
     return T.call("cosf", x)
 
 
 @builtin("tanf", becomes="the function of CUDA C++ in full precision")
 def __tan(x: Any) -> Expr:
-    """The tangent of x, in radians."""
+    """Return the tangent of x, in radians."""
     return T.call("tanf", x)
 
 
 @builtin("ld", nc=True, space="global", type="b32")
 def __ldg(load_or_buf: Any, index: Any = None) -> Expr:
-    """An element of global memory that no thread writes while the kernel runs. PTX ISA: "ld.global.nc".
+    """Load an element of global memory that is read-only for the kernel's duration. PTX ISA: "ld.global.nc".
 
     load_or_buf: the element, or a buffer, of which `index` is the element.
     """
@@ -119,7 +119,7 @@ def __ldg(load_or_buf: Any, index: Any = None) -> Expr:
 
 @builtin("ffs")
 def __ffs(value: Any) -> Expr:
-    """The position of the lowest bit that is set, from 1 on; 0 where none is."""
+    """Return the position of the lowest set bit, counted from 1, or 0 if no bit is set."""
     return T.call("ffs", value)
 
 
@@ -133,68 +133,69 @@ def _pair(name: str, *values: Any) -> list[Expr]:
 
 @builtin(becomes="arithmetic on pairs")
 def add2(x: Any, y: Any) -> Expr:
-    """The sums of two pairs."""
+    """Return the elementwise sum of two pairs."""
     a, b = _pair("add2", x, y)
     return a + b
 
 
 @builtin(becomes="arithmetic on pairs")
 def sub2(x: Any, y: Any) -> Expr:
-    """The differences of two pairs."""
+    """Return the elementwise difference of two pairs."""
     a, b = _pair("sub2", x, y)
     return a - b
 
 
 @builtin(becomes="arithmetic on pairs")
 def mul2(x: Any, y: Any) -> Expr:
-    """The products of two pairs."""
+    """Return the elementwise product of two pairs."""
     a, b = _pair("mul2", x, y)
     return a * b
 
 
 @builtin(becomes="arithmetic on pairs")
 def fma2(x: Any, y: Any, z: Any) -> Expr:
-    """`x * y + z` of pairs."""
+    """Return `x * y + z` elementwise for pairs."""
     a, b, c = _pair("fma2", x, y, z)
     return a * b + c
 
 
 @builtin(becomes="arithmetic on pairs")
 def max2(x: Any, y: Any) -> Expr:
-    """The larger ones of two pairs."""
+    """Return the elementwise maximum of two pairs."""
     a, b = _pair("max2", x, y)
     return binary("max", a, b)
 
 
 @builtin(becomes="arithmetic on pairs")
 def min2(x: Any, y: Any) -> Expr:
-    """The smaller ones of two pairs."""
+    """Return the elementwise minimum of two pairs."""
     a, b = _pair("min2", x, y)
     return binary("min", a, b)
 
 
 @builtin(becomes="arithmetic on pairs")
 def abs2(x: Any) -> Expr:
-    """The magnitudes of a pair."""
+    """Return the elementwise absolute value of a pair."""
     (a,) = _pair("abs2", x)
     return binary("max", a, -a)
 
 
 @builtin("mul.f32")
 def fmul(x: Any, y: Any) -> Expr:
-    """`x * y` in float32, rounded to the nearest, and not contracted with an addition."""
+    """Return `x * y` in float32, rounded to nearest and never contracted to an fma."""
     return _rounded("mul", "fmul", "rn", x, y)
 
 
 @builtin(becomes="a division by a square root")
 def ieee_frsqrt(x: Any) -> Expr:
-    """1 / the square root of x in float32, each step rounded to the nearest."""
+    """Return 1 / the square root of x in float32, with each step rounded to nearest."""
     return 1.0 / ieee_fsqrt(x)
 
 
 @builtin("dp4a")
 def dp4a(A: Any, B: Any, C: Any) -> None:
-    """Add the products of the four int8 of `A` and of `B` to `C`, an int32: each is a buffer, or its first element."""
+    """Add the dot product of four int8 values in `A` and `B` to `C`, an int32; each is a buffer or its first element.
+    """
     words = []
     for operand in (A, B):
         first = operand if isinstance(operand, BufferLoad) else operand[(0,) * operand.ndim]
@@ -210,7 +211,7 @@ def dp4a(A: Any, B: Any, C: Any) -> None:
 
 
 def _number(element: BufferLoad) -> Expr:
-    """The number of an element in a row-major buffer."""
+    """Return the linear index of an element in a row-major buffer."""
     number: Expr = const(0)
     for index, extent in zip(element.indices, element.buffer.shape, strict=True):
         number = number * extent + index
@@ -219,12 +220,12 @@ def _number(element: BufferLoad) -> Expr:
 
 @builtin(becomes="arithmetic on integers")
 def align_up(x: Any, y: Any) -> Any:
-    """The least multiple of y that is at least x."""
+    """Return the smallest multiple of y that is at least x."""
     return (x + y - 1) // y * y
 
 
 def _elements(values: Any, name: str) -> list[BufferLoad]:
-    """The elements of a buffer or of a region of it."""
+    """Yield the elements of a buffer or region."""
     if isinstance(values, Buffer):
         starts, extents = [const(0)] * values.ndim, [constant(e, name, "an extent") for e in values.shape]
     elif isinstance(values, Region):
@@ -238,7 +239,7 @@ def _elements(values: Any, name: str) -> list[BufferLoad]:
 
 @builtin(becomes="a chain of comparisons")
 def any_of(buffer: Any) -> Expr:
-    """Return whether some element of a buffer, or of a slice of it, is not 0."""
+    """Return whether any element of a buffer or slice is nonzero."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.any_of"))
     for each in rest:
         first = binary("or", first, each)
@@ -247,7 +248,7 @@ def any_of(buffer: Any) -> Expr:
 
 @builtin(becomes="a chain of comparisons")
 def all_of(buffer: Any) -> Expr:
-    """Return whether no element of a buffer, or of a slice of it, is 0."""
+    """Return whether all elements of a buffer or slice are nonzero."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.all_of"))
     for each in rest:
         first = binary("and", first, each)

@@ -1,4 +1,4 @@
-"""Operands of builtins: elements, regions and whole buffers as the pointers that instructions take."""
+"""Conversion of builtin operands (elements, regions and buffers) to the pointers that instructions take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tirx_mini.ir import HANDLE, AddressOf, Buffer, BufferLoad, Expr, Ramp, Regi
 
 
 def pointer_to(value: Any, name: str, offset: Any = 0) -> AddressOf:
-    """A pointer to an element, to the first element of a region or of a buffer, or a pointer itself.
+    """Return a pointer to an element, or to the first element of a region or buffer.
 
     offset: in elements, along the last dimension. Raises `TirxError`, which names the builtin `name`, for other values.
     """
@@ -34,7 +34,7 @@ def _first(index: Expr) -> Expr:
 
 
 def barrier(value: Any, name: str) -> AddressOf:
-    """An mbarrier as a pointer. Raises `TirxError` for what is none."""
+    """Return a pointer to an mbarrier. Raises `TirxError` for any other value."""
     if isinstance(value, Buffer) and value.ndim != 1:
         raise TirxError(f"{name} needs one barrier, but {value.name} has {value.ndim} dimensions")
     pointer = pointer_to(value, name)
@@ -49,7 +49,7 @@ def barrier(value: Any, name: str) -> AddressOf:
 
 
 def constant(value: Any, name: str, what: str) -> int:
-    """An integer that is known at compile time. Raises `TirxError`, which names the argument `what` of `name`."""
+    """Return an integer that is known at compile time. Raises `TirxError`, naming argument `what` of `name`."""
     known = value if isinstance(value, int) else int_value(as_expr(value))
     if known is None:
         raise TirxError(f"{what} of {name} must be known at compile time, but it is {value!r}")

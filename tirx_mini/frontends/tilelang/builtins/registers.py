@@ -1,4 +1,4 @@
-"""Registers of warpgroups: how many a thread has, and what a compiler may do around MMAs."""
+"""Per-thread register counts of warpgroups, and register fences around wgmma."""
 
 from __future__ import annotations
 
@@ -41,55 +41,55 @@ def dec_max_nreg(reg_count: Any) -> None:
 
 @builtin(becomes="`setmaxnreg.dec` in the producer that warp specialisation makes")
 def annotate_producer_reg_dealloc(reg_count: Any = 24) -> None:
-    """The registers of each thread of the producer, where the compiler specialises warps."""
+    """Request a register count for each producer thread of a warp-specialised kernel."""
     T.func_attr({PRODUCER: constant(reg_count, "T.annotate_producer_reg_dealloc", "reg_count")})
 
 
 @builtin(becomes="`setmaxnreg.inc` in the consumers that warp specialisation makes")
 def annotate_consumer_reg_alloc(reg_count: Any = 240) -> None:
-    """The registers of each thread of the consumers, where the compiler specialises warps."""
+    """Request a register count for each consumer thread of a warp-specialised kernel."""
     T.func_attr({CONSUMER: constant(reg_count, "T.annotate_consumer_reg_alloc", "reg_count")})
 
 
 @builtin(becomes="no `setmaxnreg` where the compiler specialises warps")
 def no_set_max_nreg() -> None:
-    """Keep the launch's number of registers in all threads, even if the compiler specialises warps."""
+    """Keep the launch's register count in all threads, even with warp specialisation."""
     T.func_attr({UNCHANGED: 1})
 
 
 @builtin(becomes="as `no_set_max_nreg`")
 def disable_warp_group_reg_alloc() -> None:
-    """As `no_set_max_nreg`."""
+    """Alias of `no_set_max_nreg`."""
     no_set_max_nreg()
 
 
 @builtin("wgmma.fence")
 def warpgroup_arrive() -> None:
-    """Order ordinary accesses of the warpgroup to registers before its next MMAs. PTX ISA: "wgmma.fence"."""
+    """Order the warpgroup's register accesses before its next MMAs. PTX ISA: "wgmma.fence"."""
     T.call("wgmma.fence")
 
 
 @builtin("wgmma.commit_group")
 def warpgroup_commit_batch() -> None:
-    """Close the group of the MMAs that the warpgroup issued since the last one. PTX ISA: "wgmma.commit_group"."""
+    """Commit the warpgroup's uncommitted MMAs as a group. PTX ISA: "wgmma.commit_group"."""
     T.call("wgmma.commit_group")
 
 
 @builtin("wgmma.wait_group")
 def warpgroup_wait(num_mma: Any) -> None:
-    """Wait until at most `num_mma` groups of the warpgroup's MMAs are unfinished. PTX ISA: "wgmma.wait_group"."""
+    """Wait until at most `num_mma` groups of the warpgroup's MMAs are pending. PTX ISA: "wgmma.wait_group"."""
     T.call("wgmma.wait_group", n=constant(num_mma, "T.warpgroup_wait", "num_mma"))
 
 
 @builtin("wgmma.wait_group")
 def wait_wgmma(id: Any) -> None:
-    """As `warpgroup_wait`."""
+    """Alias of `warpgroup_wait`."""
     T.call("wgmma.wait_group", n=constant(id, "T.wait_wgmma", "id"))
 
 
 @builtin("wgmma.fence_operand", becomes="an empty `asm` that names the registers, without an instruction")
 def warpgroup_fence_operand(buffer_or_ptr: Any, offset: Any = 0, num_regs: Any = None, dtype: Any = None) -> None:
-    """Keep the compiler from moving uses of accumulator registers across this place.
+    """Prevent the compiler from moving uses of accumulator registers across this point.
 
     buffer_or_ptr: the accumulator, an element or a region of it, or a pointer. A fragment of a whole CTA needs none:
         the compiler of tirx_mini orders its MMAs itself.

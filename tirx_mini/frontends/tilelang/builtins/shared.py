@@ -1,4 +1,4 @@
-"""Accesses of shared memory with an explicit width, and copies into it by cp.async and ldmatrix."""
+"""Shared-memory accesses of explicit width, cp.async copies and ldmatrix."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from .table import builtin
 
 @builtin("ld.registers", space="shared")
 def lds32(src: Any) -> Expr:
-    """Load 32 bits of shared memory, a uint32. PTX ISA: "ld"."""
+    """Load 32 bits of shared memory as a uint32. PTX ISA: "ld"."""
     return loaded(1, src, None, "shared")
 
 
 @builtin("ld.registers", space="shared", vec="v2")
 def lds64(src: Any) -> Expr:
-    """Load 64 bits of shared memory, a uint32x2."""
+    """Load 64 bits of shared memory as a uint32x2."""
     return loaded(2, src, None, "shared")
 
 
 @builtin("ld.registers", space="shared", vec="v4")
 def lds128(src: Any) -> Expr:
-    """Load 128 bits of shared memory, a uint32x4."""
+    """Load 128 bits of shared memory as a uint32x4."""
     return loaded(4, src, None, "shared")
 
 
 @builtin("st.registers", space="shared")
 def sts32(dst: Any, value: Any) -> None:
-    """Store a value of 32 bits to shared memory. PTX ISA: "st"."""
+    """Store a 32-bit value to shared memory. PTX ISA: "st"."""
     stored(1, dst, value, None, "shared")
 
 
 @builtin("st.registers", space="shared", vec="v2")
 def sts64(dst: Any, value: Any) -> None:
-    """Store a value of 64 bits to shared memory."""
+    """Store a 64-bit value to shared memory."""
     stored(2, dst, value, None, "shared")
 
 
 @builtin("st.registers", space="shared", vec="v4")
 def sts128(dst: Any, value: Any) -> None:
-    """Store a value of 128 bits to shared memory."""
+    """Store a 128-bit value to shared memory."""
     stored(4, dst, value, None, "shared")
 
 
 @builtin("cp.async")
 def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predicate: Any = None) -> None:
-    """Each thread copies `num_elems` elements, 4, 8 or 16 bytes, from global to shared memory. PTX ISA: "cp.async"."""
+    """Copy `num_elems` elements (4, 8 or 16 bytes) per thread from global to shared memory. PTX ISA: "cp.async"."""
     target, source = (pointer_to(each, "T.ptx_cp_async") for each in (dst_access_ptr, src_access_ptr))
     if predicate is not None:
         hint = "copy in an `if`, and store zeros in its `else`"
@@ -61,19 +61,19 @@ def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predi
 
 @builtin("cp.async.commit_group")
 def ptx_commit_group() -> None:
-    """Close the group of the cp.async that the thread issued since the last one. PTX ISA: "cp.async.commit_group"."""
+    """Commit the thread's uncommitted cp.async copies as a group. PTX ISA: "cp.async.commit_group"."""
     T.call("cp.async.commit_group")
 
 
 @builtin("cp.async.wait_group")
 def ptx_wait_group(num: Any) -> None:
-    """Wait until at most `num` groups of the thread's cp.async are unfinished. PTX ISA: "cp.async.wait_group"."""
+    """Wait until at most `num` of the thread's cp.async groups are pending. PTX ISA: "cp.async.wait_group"."""
     T.call("cp.async.wait_group", n=constant(num, "T.ptx_wait_group", "num"))
 
 
 @builtin("ldmatrix")
 def ptx_ldmatrix(trans: Any, num: Any, src_access_ptr: Any, dst_access_ptr: Any) -> None:
-    """A warp loads `num` blocks of 8 × 8 elements of 16 bits, each lane the row that it names. PTX ISA: "ldmatrix"."""
+    """Load `num` 8 × 8 blocks of 16-bit elements per warp; each lane addresses one row. PTX ISA: "ldmatrix"."""
     name = "T.ptx_ldmatrix"
     T.call(
         "ldmatrix", pointer_to(dst_access_ptr, name), pointer_to(src_access_ptr, name),

@@ -1,4 +1,4 @@
-"""Values of other lanes of the warp (PTX ISA: "shfl.sync")."""
+"""Warp shuffles (PTX ISA: "shfl.sync")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UINT16 = DataType("uint16")
 
 @builtin("shfl.xor", "shfl.xor.segment")
 def shfl_xor(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
-    """The value of lane ``lane ^ offset``.
+    """Return the value of lane ``lane ^ offset``.
 
     value: a number of 8 to 64 bits, or a vector of that size. offset: also called `delta`. width: the lanes of a
     segment, a power of two; beyond the lane's segment, the lane's own value. mask: the lanes that execute it together.
@@ -26,19 +26,19 @@ def shfl_xor(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FUL
 
 @builtin("shfl.down", "shfl.down.segment")
 def shfl_down(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
-    """The value of lane ``lane + offset``, or the lane's own where its segment has no such lane. See `shfl_xor`."""
+    """Return the value of lane ``lane + offset``, or the lane's own value at the segment's end. See `shfl_xor`."""
     return _shuffle("down", value, _given(offset, delta, "shfl_down"), width, mask)
 
 
 @builtin("shfl.up", "shfl.up.segment")
 def shfl_up(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
-    """The value of lane ``lane - offset``, or the lane's own where its segment has no such lane. See `shfl_xor`."""
+    """Return the value of lane ``lane - offset``, or the lane's own value at the segment's start. See `shfl_xor`."""
     return _shuffle("up", value, _given(offset, delta, "shfl_up"), width, mask)
 
 
 @builtin("shfl.idx", "shfl.idx.segment")
 def shfl_sync(*args: Any, **named: Any) -> Expr:
-    """``shfl_sync(mask, value, srcLane, width=None)``: the value of lane `srcLane` of the lane's segment.
+    """``shfl_sync(mask, value, srcLane, width=None)``: return the value of lane `srcLane` of the lane's segment.
 
     Newer versions of TileLang write ``shfl_sync(value, srcLane, width=32, mask=0xffffffff)``, which is taken, too. The
     first of three arguments is a mask where it is a constant.
@@ -76,7 +76,7 @@ def _given(offset: Any, delta: Any, name: str) -> Any:
 
 
 def _shuffle(way: str, value: Any, by: Any, width: Any, mask: Any) -> Expr:
-    """A shuffle of a value of up to 64 bits, as words of 32."""
+    """Shuffle a value of up to 64 bits in 32-bit words."""
     lanes = constant(width, f"T.shfl_{way}", "width")
     whole = lanes == WIDTH and isinstance(mask, int) and mask == FULL
 

@@ -1,4 +1,4 @@
-"""The lowering of each builtin: facts beside its definition, from which the documentation's table is made."""
+"""Lowering facts of the builtins, declared beside their definitions and used for the documentation's table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FACTS = "__tilelang_builtin__"
 
 @dataclass(frozen=True)
 class Builtin:
-    """The facts of a builtin.
+    """The lowering facts of a builtin.
 
     uses: the instructions that it becomes, by their names in the table of `isa`; what a call becomes depends on its
         arguments, so not every call has all of them.
@@ -28,23 +28,23 @@ class Builtin:
 
     @property
     def opcodes(self) -> tuple[str, ...]:
-        """The opcodes of PTX that it becomes, without repetitions."""
+        """The distinct PTX opcodes that it lowers to."""
         found = (opcode for name in self.uses for opcode in _opcodes(name, self.form))
         return tuple(dict.fromkeys(found))
 
     @property
     def min_sm(self) -> int:
-        """The first architecture that has it, as in 90."""
+        """The first architecture that supports it, such as 90."""
         return max((TABLE[name].min_sm for name in self.uses), default=70)
 
     @property
     def max_sm(self) -> int | None:
-        """The last architecture that has it; None where all later ones do."""
+        """The last architecture that supports it, or None if all later ones do."""
         return min((last for name in self.uses if (last := TABLE[name].max_sm) is not None), default=None)
 
 
 def builtin(*uses: str, becomes: str = "", **form: Any) -> Callable[[_F], _F]:
-    """Decorator: the function is a builtin with these facts."""
+    """Mark a function as a builtin with the given facts (decorator)."""
 
     def mark(function: _F) -> _F:
         setattr(function, _FACTS, Builtin(uses, becomes, form))
@@ -54,7 +54,7 @@ def builtin(*uses: str, becomes: str = "", **form: Any) -> Callable[[_F], _F]:
 
 
 def _opcodes(name: str, form: Mapping[str, Any]) -> Iterator[str]:
-    """The opcodes in the PTX of an instruction, without what declares and moves its registers."""
+    """Yield the opcodes in an instruction's PTX template, skipping register declarations and moves."""
     entry = TABLE[name]
     required = {a.name: _REQUIRED.get(a.name) for a in entry.attributes if a.required}
     for line in entry.template({**required, **form} if entry.ptx else {}).splitlines():
@@ -68,10 +68,10 @@ _REQUIRED: Mapping[str, Any] = {"dim": "N", "count": 24}
 
 
 def facts_of(function: Callable[..., Any]) -> Builtin:
-    """The facts of a builtin."""
+    """Return the facts of a builtin."""
     return getattr(function, _FACTS)
 
 
 def named(functions: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Builtins by their names."""
+    """Return a mapping from names to builtins."""
     return {function.__name__: function for function in functions}

@@ -1,4 +1,4 @@
-"""Which thread, warp and warpgroup executes, and the election of one thread."""
+"""Indices of the executing thread, warp and warpgroup, and election of one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAUNCH = "tilelang.launch"
 
 
 class Threads(Protocol):
-    """A launch: the indices of a thread along x, y and z, and the extents of these."""
+    """A launch with the thread indices along x, y and z and their extents."""
 
     @property
     def thread_vars(self) -> Sequence[Var]: ...
@@ -28,7 +28,7 @@ class Threads(Protocol):
 
 
 def linear_thread(name: str) -> Expr:
-    """The number of the executing thread in its CTA, x fastest. name: who asks."""
+    """Return the linear index of the executing thread in its CTA, x fastest. name: the builtin that calls it."""
     axes = _axes(name)
     if len(axes) == 1:
         return axes[0][0]
@@ -39,7 +39,7 @@ def linear_thread(name: str) -> Expr:
 
 
 def _axes(name: str) -> list[tuple[Expr, Any]]:
-    """The indices of the thread and their extents, x first."""
+    """Return the thread indices and their extents, x first."""
     builder = current(name)
     launch: Threads | None = builder.attrs.get(LAUNCH)
     if launch is not None:
@@ -61,31 +61,31 @@ def _warp(name: str, warp_size: Any) -> Expr:
 
 @builtin(becomes="arithmetic on `threadIdx`")
 def get_lane_idx(warp_size: Any = None) -> Expr:
-    """The index of the thread in its warp, or in its group of `warp_size` neighbouring threads."""
+    """Return the index of the thread in its warp, or in its group of `warp_size` consecutive threads."""
     return linear_thread("T.get_lane_idx") % (WARP_SIZE if warp_size is None else warp_size)
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")
 def get_warp_idx_sync(warp_size: Any = None) -> Expr:
-    """The index of the warp in its CTA, or of the group of `warp_size` threads; the warp must be converged."""
+    """Return the index of the warp, or of the group of `warp_size` threads, in its CTA; the warp must be converged."""
     return _warp("T.get_warp_idx_sync", warp_size)
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")
 def get_warp_idx(warp_size: Any = None) -> Expr:
-    """The index of the warp in its CTA, or of the group of `warp_size` threads."""
+    """Return the index of the warp, or of the group of `warp_size` threads, in its CTA."""
     return _warp("T.get_warp_idx", warp_size)
 
 
 @builtin(becomes="the warp's index divided by the warps of a group")
 def get_warp_group_idx(warp_size: Any = None, warps_per_group: Any = None) -> Expr:
-    """The index of the warpgroup in its CTA. warp_size: 32 by default. warps_per_group: 4 by default."""
+    """Return the index of the warpgroup in its CTA. warp_size: 32 by default. warps_per_group: 4 by default."""
     return _warp("T.get_warp_group_idx", warp_size) // (WARPGROUP_WARPS if warps_per_group is None else warps_per_group)
 
 
 @builtin("elect.sync")
 def shuffle_elect(thread_extent: Any) -> Expr:
-    """True in one thread of each group of `thread_extent` threads; with 0, in one thread of the CTA.
+    """Return true in one thread of each group of `thread_extent` threads, or in one thread of the CTA if it is 0.
 
     The elected thread is a lane of the group's first warp. PTX ISA: "elect.sync".
     """
@@ -100,5 +100,5 @@ def shuffle_elect(thread_extent: Any) -> Expr:
 
 @builtin(becomes="`break`")
 def loop_break() -> None:
-    """Leave the innermost loop."""
+    """Break out of the innermost loop."""
     T.break_loop()

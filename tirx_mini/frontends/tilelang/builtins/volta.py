@@ -1,4 +1,4 @@
-"""The MMA of Volta."""
+"""The MMA instruction of Volta."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _HALF, _SINGLE = ("fp16", "f16", "float16"), ("fp32", "f32", "float32")
 
 @builtin("mma.sync.m8n8k4")
 def ptx_mma_sm70(*args: Any) -> None:
-    """``ptx_mma_sm70(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, a, a_index, b, b_index, c, c_index)``: a
-    warp adds products of float16 fragments to its accumulator, in place.
+    """``ptx_mma_sm70(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, a, a_index, b, b_index, c, c_index)``:
+    accumulate the product of a warp's float16 fragments in place.
 
     shape: "m16n16k4": the four products of 8 × 8 × 4 of the warp's quad pairs as one. A_layout, B_layout: "row" or
     "col". A_dtype, B_dtype: "fp16". C_dtype: "fp16" or "fp32". a, b, c: registers, as in ``A_local.data``: 4, 4 and 8

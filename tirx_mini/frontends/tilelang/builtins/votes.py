@@ -1,4 +1,4 @@
-"""Votes and sums of the lanes of a warp, and barriers of the CTA that count."""
+"""Warp votes and reductions, and counting barriers of the CTA."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from .table import builtin
 
 @builtin("vote.any")
 def any_sync(predicate: Any, mask: Any = FULL) -> Expr:
-    """1 if the predicate holds in a lane of `mask`, else 0. PTX ISA: "vote.sync"."""
+    """Return 1 if the predicate holds in any lane of `mask`, else 0. PTX ISA: "vote.sync"."""
     return cast(INT32, T.call("vote.any", mask, as_bool(predicate)))
 
 
 @builtin("vote.all")
 def all_sync(predicate: Any, mask: Any = FULL) -> Expr:
-    """1 if the predicate holds in all lanes of `mask`, else 0. PTX ISA: "vote.sync"."""
+    """Return 1 if the predicate holds in all lanes of `mask`, else 0. PTX ISA: "vote.sync"."""
     return cast(INT32, T.call("vote.all", mask, as_bool(predicate)))
 
 
 @builtin("vote.ballot")
 def ballot_sync(predicate: Any, mask: Any = FULL) -> Expr:
-    """The lanes of `mask` in which the predicate holds, lane 0 in bit 0, in 64 bits. PTX ISA: "vote.sync"."""
+    """Return a 64-bit mask of the lanes of `mask` whose predicate holds, with lane 0 in bit 0. PTX ISA: "vote.sync"."""
     return cast(UINT64, T.call("vote.ballot", mask, as_bool(predicate)))
 
 
 @builtin("vote.ballot")
 def ballot(predicate: Any) -> Expr:
-    """As `ballot_sync` of the whole warp."""
+    """Return `ballot_sync` over the whole warp."""
     return ballot_sync(predicate)
 
 
 @builtin("bar.red.popc")
 def syncthreads_count(predicate: Any) -> Expr:
-    """Wait until every thread of the CTA has arrived; in how many of them the predicate holds."""
+    """Synchronise the CTA and return the number of threads whose predicate holds."""
     return cast(INT32, T.call("bar.red.popc", 0, as_bool(predicate)))
 
 
 @builtin("bar.red.and")
 def syncthreads_and(predicate: Any) -> Expr:
-    """Wait until every thread of the CTA has arrived; 1 if the predicate holds in all of them, else 0."""
+    """Synchronise the CTA and return 1 if the predicate holds in all threads, else 0."""
     return cast(INT32, T.call("bar.red.and", 0, as_bool(predicate)))
 
 
 @builtin("bar.red.or")
 def syncthreads_or(predicate: Any) -> Expr:
-    """Wait until every thread of the CTA has arrived; 1 if the predicate holds in some of them, else 0."""
+    """Synchronise the CTA and return 1 if the predicate holds in any thread, else 0."""
     return cast(INT32, T.call("bar.red.or", 0, as_bool(predicate)))
 
 
@@ -64,31 +64,31 @@ def _over_the_warp(value: Any, combine: Callable[[Expr, Expr], Expr]) -> Expr:
 
 @builtin("shfl.xor")
 def warp_reduce_sum(value: Any) -> Expr:
-    """The sum over the lanes of the warp, which all of them get."""
+    """Return the sum over the lanes of the warp to all lanes."""
     return _over_the_warp(value, lambda a, b: a + b)
 
 
 @builtin("shfl.xor")
 def warp_reduce_max(value: Any) -> Expr:
-    """The greatest value of the lanes of the warp, which all of them get."""
+    """Return the maximum over the lanes of the warp to all lanes."""
     return _over_the_warp(value, lambda a, b: binary("max", a, b))
 
 
 @builtin("shfl.xor")
 def warp_reduce_min(value: Any) -> Expr:
-    """The least value of the lanes of the warp, which all of them get."""
+    """Return the minimum over the lanes of the warp to all lanes."""
     return _over_the_warp(value, lambda a, b: binary("min", a, b))
 
 
 @builtin("shfl.xor")
 def warp_reduce_bitand(value: Any) -> Expr:
-    """The bitwise and over the lanes of the warp, which all of them get."""
+    """Return the bitwise AND over the lanes of the warp to all lanes."""
     return _over_the_warp(value, lambda a, b: a & b)
 
 
 @builtin("shfl.xor")
 def warp_reduce_bitor(value: Any) -> Expr:
-    """The bitwise or over the lanes of the warp, which all of them get."""
+    """Return the bitwise OR over the lanes of the warp to all lanes."""
     return _over_the_warp(value, lambda a, b: a | b)
 
 FUNCTIONS = (

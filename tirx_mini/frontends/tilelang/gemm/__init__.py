@@ -1,4 +1,4 @@
-"""T.gemm: which instruction computes a product of tiles, where its elements lie, and the code of it."""
+"""Lowering of T.gemm: instruction selection, operand layouts and code generation."""
 
 from .code import Operands, part, tcgen05, wgmma
 from .plan import (

@@ -1,4 +1,4 @@
-"""Code of products: what the threads of a role execute for a plan."""
+"""Code generation for matrix products: the instructions that the threads of a role execute."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .plan import TCGEN05, WGMMA, WGMMA_ROWS, GemmPlan
 
 @dataclass(frozen=True)
 class Operands:
-    """The matrices of a product.
+    """The operands of a matrix product.
 
     c: the registers of a thread that hold C, in their order; or C in tensor memory.
     a: a matrix in shared or tensor memory, or the registers that hold it.
@@ -47,7 +47,7 @@ class Operands:
 
     @property
     def thread(self) -> Expr:
-        """The executing thread, counted from the first of the role."""
+        """The index of the executing thread, relative to the first thread of the role."""
         return special("threadIdx.x") - self.first if self.first else special("threadIdx.x")
 
     @property
@@ -55,12 +55,12 @@ class Operands:
         return special("threadIdx.x") % WARP_SIZE
 
     def issue(self, name: str, *args: object, **modifiers: object) -> Stmt:
-        """The instruction `name`, executed for its effect."""
+        """Emit instruction `name` for its side effects."""
         return issue(name, *args, span=self.span, **modifiers)
 
 
 def part(region: Region, *boxes: tuple[Expr | int, int]) -> Region:
-    """A part of a matrix: (start, extent) in each of the last dimensions, from the start of the matrix."""
+    """Return a submatrix given by (start, extent) in each of the last dimensions, relative to the matrix."""
     kept = region.ranges[: len(region.ranges) - len(boxes)]
     within = zip(region.ranges[len(kept) :], boxes, strict=True)
     ranges = tuple(Range(whole.start + start, as_expr(extent)) for whole, (start, extent) in within)
@@ -68,14 +68,14 @@ def part(region: Region, *boxes: tuple[Expr | int, int]) -> Region:
 
 
 def element(region: Region, row: Expr, column: Expr) -> Expr:
-    """The address of an element of a matrix."""
+    """Return the address of a matrix element."""
     *outer, rows, columns = region.ranges
     indices = (*(r.start for r in outer), rows.start + row, columns.start + column)
     return AddressOf(HANDLE, region.buffer, indices, span=region.span)
 
 
 def wgmma(plan: GemmPlan, operands: Operands) -> Stmt:
-    """Begin a product as one group of wgmma.mma_async; `wgmma.wait_group` waits for it.
+    """Issue a product as one group of wgmma.mma_async, to be completed by `wgmma.wait_group`.
 
     Each warpgroup multiplies the rows and columns that it holds of C.
     """
@@ -107,7 +107,7 @@ def wgmma(plan: GemmPlan, operands: Operands) -> Stmt:
 
 
 def tcgen05(plan: GemmPlan, operands: Operands, cta_group: int = 1) -> Stmt:
-    """Begin a product with C in tensor memory. One thread executes it; `tcgen05.commit` signals its end.
+    """Issue a product with C in tensor memory from one thread; `tcgen05.commit` signals its completion.
 
     C has blocks of 128 rows, each in columns of its own.
     """
@@ -142,6 +142,6 @@ def _adds(clear: Expr) -> Expr | bool:
 
 
 def _tile(registers: Buffer, rows: int, columns: int) -> Buffer:
-    """Registers as a tile of the warpgroup."""
+    """Return the registers viewed as a warpgroup's tile."""
     layout = wgmma_accumulator_layout(columns, rows) if columns <= 256 else None
     return Buffer(f"{registers.name}_tile", (rows, columns), registers.dtype, "local", layout, registers)

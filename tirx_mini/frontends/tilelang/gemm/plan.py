@@ -1,4 +1,4 @@
-"""The plan of a product of tiles: the instruction, the warps' parts, and the places of each matrix's elements.
+"""The plan of a matrix product: its instruction, the partition among warps and the operand layouts.
 
 Layouts of fragments map the coordinates of a tile to a thread (axis `tx`, from the first thread of the role on) and to
 one of its registers (axis `m`).
@@ -24,7 +24,7 @@ MMA_ROWS, MMA_COLUMNS = 16, 8
 
 @dataclass(frozen=True)
 class Product:
-    """A product C[m, n] (+)= A[m, k] B[k, n] of tiles.
+    """A product of tiles, C[m, n] (+)= A[m, k] B[k, n].
 
     a_scope, c_scope: "shared", "fragment" or "tmem"; B is in shared memory.
     transpose_a: whether A is k × m. transpose_b: whether B is n × k.
@@ -48,7 +48,7 @@ class Product:
 
 @dataclass(frozen=True)
 class GemmPlan:
-    """The instruction that computes a product, with its layouts.
+    """The instruction and layouts chosen for a product.
 
     instruction: `WGMMA`, `TCGEN05` or `MMA_SYNC`.
     along_m, along_n: the parts that the rows and columns are cut into: of a warpgroup each, for mma.sync of a warp.
@@ -65,7 +65,7 @@ class GemmPlan:
 
     @property
     def products(self) -> tuple[TensorProduct, TensorProduct]:
-        """The entries of the table for the dtypes of A and of B."""
+        """The instruction-table entries for the dtypes of A and B."""
         product = self.product
         a, b = (tensor_product(self.instruction, each, product.sum_dtype) for each in (product.dtype, product.b_dtype))
         assert a is not None and b is not None
@@ -81,7 +81,7 @@ class GemmPlan:
 
 
 def gemm_plan(product: Product, arch: int, wanted: str | None = None) -> GemmPlan:
-    """The plan of a product.
+    """Choose the plan of a product.
 
     arch: the compute capability, such as 90 or 100.
     wanted: an instruction that the program asks for by name, instead of the best one.
@@ -99,7 +99,7 @@ def gemm_plan(product: Product, arch: int, wanted: str | None = None) -> GemmPla
 
 
 def _not_wgmma(product: Product, arch: int) -> str | None:
-    """The reason for which wgmma cannot compute a product; None where it can."""
+    """Return the reason why wgmma cannot compute a product, or None if it can."""
     if arch // 10 != 9:
         return f"only Hopper has wgmma, and the target is sm_{arch}"
     if product.threads % WARPGROUP_SIZE:
@@ -120,7 +120,7 @@ def _not_wgmma(product: Product, arch: int) -> str | None:
 
 
 def _partitions(product: Product, units: int, rows: int, columns: int, most: int) -> Iterator[tuple[int, int]]:
-    """The ways to cut C into parts for `units` warps or warpgroups, with the most parts along M first.
+    """Return the partitions of C for `units` warps or warpgroups, those with most parts along M first.
 
     rows, columns: of a part, a multiple of them; and at most `most` columns.
     """
@@ -133,13 +133,14 @@ def _partitions(product: Product, units: int, rows: int, columns: int, most: int
 
 
 def _wgmma_parts(product: Product) -> list[tuple[int, int]]:
-    """The ways to cut C for warpgroups (PTX ISA: "wgmma.mma_async", shapes: integers have no 40 or 56 columns)."""
+    """Return the partitions of C for warpgroups (PTX ISA: "wgmma.mma_async", shapes: integers lack 40 and 56 columns).
+    """
     columns = 16 if product.dtype.is_integer else 8
     return list(_partitions(product, product.threads // WARPGROUP_SIZE, WGMMA_ROWS, columns, 256))
 
 
 def _chosen(product: Product, ways: list[tuple[int, int]], square: bool) -> tuple[int, int]:
-    """One of `ways`, by the policy.
+    """Choose one of the partitions by the policy.
 
     square: whether the parts of a square policy shall be square; otherwise they have as many columns as possible.
     """
@@ -160,8 +161,8 @@ def _wgmma(product: Product) -> GemmPlan:
 
 
 def wgmma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: int = 1) -> TileLayout:
-    """C of wgmma, or A of 16 bits, where `along_m` × `along_n` warpgroups share it (PTX ISA: "wgmma.mma_async",
-    register fragments).
+    """Return the wgmma fragment layout of C, or of a 16-bit A, over `along_m` × `along_n` warpgroups (PTX ISA:
+    "wgmma.mma_async", register fragments).
 
     copies: how many warpgroups hold the same elements.
     """
@@ -201,8 +202,8 @@ def _mma_sync(product: Product) -> GemmPlan:
 
 
 def mma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: int = 1) -> TileLayout:
-    """C of mma.sync m16n8, or A of 16 bits, where `along_m` × `along_n` warps share it (PTX ISA: "Matrix Fragments for
-    mma.m16n8k16").
+    """Return the mma.sync m16n8 fragment layout of C, or of a 16-bit A, over `along_m` × `along_n` warps (PTX ISA:
+    "Matrix Fragments for mma.m16n8k16").
 
     copies: how many warps hold the same elements.
     """
@@ -214,15 +215,16 @@ def mma_fragment(rows: int, columns: int, along_m: int, along_n: int, copies: in
 
 
 def tmem_fragment(rows: int, columns: int, threads: int) -> TileLayout:
-    """Registers for a tile of tensor memory: thread r of a warpgroup holds row r of each 128, and the warpgroups share
-    the columns (PTX ISA: "tcgen05.ld", access restrictions)."""
+    """Return the register layout of a tensor-memory tile: thread r of a warpgroup holds row r of each 128 rows, and the
+    warpgroups divide the columns (PTX ISA: "tcgen05.ld", access restrictions).
+    """
     groups = threads // WARPGROUP_SIZE
     blocks, own = rows // TMEM_LANES, columns // groups
     return TileLayout(S[((blocks, TMEM_LANES), (groups, own)) : ((own, 1 @ tx), (WARPGROUP_SIZE @ tx, 1))])
 
 
 def operand_swizzle(columns: int, dtype: DataType) -> SwizzleMode:
-    """The swizzle of a matrix in shared memory with rows of `columns` elements: the widest that divides its rows."""
+    """Return the widest swizzle mode whose span divides a row of `columns` elements."""
     width = columns * dtype.bits // 8
     for mode in (SwizzleMode.SWIZZLE_128B_ATOM, SwizzleMode.SWIZZLE_64B_ATOM, SwizzleMode.SWIZZLE_32B_ATOM):
         if width % mode.span_bytes == 0:

@@ -1,4 +1,4 @@
-"""The rules of products: T.gemm, T.wgmma_gemm and T.tcgen05_gemm."""
+"""Lowering rules for matrix products: T.gemm, T.wgmma_gemm and T.tcgen05_gemm."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PHASE = "phase"
 
 
 class Team(Protocol):
-    """The threads that execute a statement: `count` of them, from `first` on."""
+    """The threads that execute a statement: `count` threads starting at `first`."""
 
     @property
     def first(self) -> int: ...
@@ -48,7 +48,7 @@ class Team(Protocol):
 
 
 class Place(Protocol):
-    """The place at which a tile operation is executed."""
+    """The context in which a tile operation is lowered."""
 
     @property
     def arch(self) -> str: ...
@@ -58,12 +58,12 @@ class Place(Protocol):
 
 
 def capability(arch: str) -> int:
-    """The compute capability of an architecture: 90 for "sm_90a"."""
+    """Return the compute capability of an architecture: 90 for "sm_90a"."""
     return int("".join(c for c in arch if c.isdigit()))
 
 
 def matrix(call: TileCall, name: str, operand: Expr) -> Region:
-    """An operand as a matrix: a region with extents of 1 before its last two dimensions."""
+    """Return an operand as a matrix: a region whose outer dimensions have extent 1."""
     if not isinstance(operand, Region) or len(operand.ranges) < 2:
         raise TirxError(f"{name} of T.gemm must be a buffer of two dimensions, or a part of one", call.span)
     if any(extent != 1 for extent in operand.extents[:-2]):
@@ -76,7 +76,7 @@ def matrix(call: TileCall, name: str, operand: Expr) -> Region:
 
 
 def product_of(call: TileCall, place: Place) -> Product:
-    """The product that a call computes. Raises TirxError for shapes that do not agree, and for memories."""
+    """Return the product that a call computes. Raises TirxError for mismatched shapes or unsupported memories."""
     a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
     turned_a, turned_b = (bool(call.option(name, False)) for name in ("transpose_A", "transpose_B"))
     (m, k), (kb, n) = a.extents[-2:][:: -1 if turned_a else 1], b.extents[-2:][:: -1 if turned_b else 1]
@@ -103,14 +103,14 @@ def product_of(call: TileCall, place: Place) -> Product:
 
 
 class GemmRule:
-    """A product of tiles. Only T.gemm waits for its end."""
+    """Lowers a product of tiles. Only T.gemm waits for its completion."""
 
     def plan(self, call: TileCall, place: Place) -> GemmPlan:
         wanted = {WGMMA_GEMM: WGMMA, TCGEN05_GEMM: TCGEN05}.get(call.op)
         return gemm_plan(product_of(call, place), capability(place.arch), wanted)
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
-        """The required layouts of fragments and of matrices in shared memory."""
+        """Return the required layouts of fragments and of matrices in shared memory."""
         plan = self.plan(call, place)
         a, b, c = (matrix(call, name, operand) for name, operand in zip("ABC", call.operands, strict=False))
         found: dict[Buffer, Layout] = {}
@@ -144,7 +144,7 @@ class GemmRule:
 
 
 def _in_tensor_memory(call: TileCall, plan: GemmPlan, operands: Operands) -> Stmt:
-    """The first thread of the role issues the MMAs and makes an mbarrier observe them; T.gemm waits for it."""
+    """Issue the MMAs and their commit from the first thread of the role; T.gemm also waits for the mbarrier."""
     group = 2 if call.option("use_2cta", False) else 1
     flies = call.op == GEMM and int_value(call.option(WG_WAIT, 0)) == NEVER
     barrier = None if flies else barrier_of(call)
@@ -155,7 +155,7 @@ def _in_tensor_memory(call: TileCall, plan: GemmPlan, operands: Operands) -> Stm
 
 
 def _arrived(call: TileCall, operands: Operands) -> Stmt:
-    """The wait for the mbarrier of a product."""
+    """Return the wait for a product's mbarrier."""
     barrier, phase = barrier_of(call), call.option(PHASE)
     assert isinstance(phase, BufferLoad) and barrier is not None
     flip = BufferStore(phase.buffer, phase.indices, phase ^ 1)
@@ -164,7 +164,7 @@ def _arrived(call: TileCall, operands: Operands) -> Stmt:
 
 
 class DrainRule:
-    """All products that the first thread of the role has begun in tensor memory are complete."""
+    """Waits until all products issued by the first thread of the role to tensor memory are complete."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Layout]:
         return {}
@@ -178,13 +178,13 @@ class DrainRule:
 
 
 def barrier_of(call: TileCall) -> Expr | None:
-    """The address of the mbarrier at which a product arrives."""
+    """Return the address of the mbarrier at which a product arrives."""
     given = call.operands[3] if len(call.operands) > 3 else None
     return AddressOf(HANDLE, given.buffer, given.indices, span=call.span) if isinstance(given, BufferLoad) else given
 
 
 def shared_layout(buffer: Buffer, columns: int | None = None) -> Layout:
-    """The layout of matrices in shared memory that TMA writes and tensor cores read.
+    """Return the shared-memory layout of a matrix that TMA writes and tensor cores read.
 
     columns: how many neighbouring columns a warpgroup reads; by default all.
     """

@@ -1,4 +1,4 @@
-"""Products by single warps: fragments loaded by ldmatrix and multiplied by mma.sync."""
+"""Warp-level matrix products: fragments loaded by ldmatrix and multiplied by mma.sync."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHUNK_BYTES = 16
 
 
 def by_warps(plan: GemmPlan, operands: Operands) -> Stmt:
-    """C (+)= A B. Each warp multiplies the rows and columns that it holds of C."""
+    """Emit C (+)= A B, where each warp multiplies the rows and columns of its part of C."""
     return _WarpProduct(plan, operands).code()
 
 
@@ -52,22 +52,22 @@ class _WarpProduct:
 
     @property
     def blocks(self) -> int:
-        """Of 16 rows that a warp multiplies."""
+        """The number of 16-row blocks of a warp."""
         return self.plan.own_rows // 16
 
     @property
     def octets(self) -> int:
-        """Of 8 columns."""
+        """The number of 8-column blocks of a warp."""
         return self.plan.own_columns // 8
 
     @property
     def depth(self) -> int:
-        """Elements along K of one instruction."""
+        """The number of elements along K of one instruction."""
         return STEP_BYTES // self.plan.product.dtype.itemsize
 
     @property
     def chunk(self) -> int:
-        """Elements of 16 bytes."""
+        """The number of elements in 16 bytes."""
         return CHUNK_BYTES // self.plan.product.dtype.itemsize
 
     def code(self) -> Stmt:
@@ -92,7 +92,7 @@ class _WarpProduct:
         return seq(self._cleared(c), _loop(step, product.k // self.depth, seq(*body)), span=span)
 
     def _cleared(self, c: Buffer) -> Stmt | None:
-        """C set to zero where the product overwrites it."""
+        """Emit a loop that zeroes C if the product overwrites it."""
         clear = self.operands.clear
         if isinstance(clear, Const) and not clear.value:
             return None
@@ -102,7 +102,7 @@ class _WarpProduct:
         return zero if isinstance(clear, Const) else If(clear, zero)
 
     def _load_a(self, fragment: Buffer, a: Region, step: Expr) -> Stmt:
-        """Blocks of 16 rows and 32 bytes of K: rows 0 – 7 and 8 – 15 of its first half, then of its second."""
+        """Load A in blocks of 16 rows and 32 bytes of K, ordered by halves of K and then by groups of 8 rows."""
         product, lane = self.plan.product, self.operands.lane
         warp = self.operands.thread // WARP_SIZE
         row = (warp % self.plan.along_m if self.plan.along_n > 1 else warp) * self.plan.own_rows
@@ -119,7 +119,7 @@ class _WarpProduct:
         )  # fmt: skip
 
     def _load_b(self, fragment: Buffer, b: Region, step: Expr) -> Stmt:
-        """Blocks of 8 columns and 32 bytes of K: its first half, then its second; two blocks at once where possible."""
+        """Load B in blocks of 8 columns and 32 bytes of K, two blocks at once where possible."""
         product, lane = self.plan.product, self.operands.lane
         column = self.operands.thread // WARP_SIZE // self.plan.along_m * self.plan.own_columns
         if not product.transpose_b and product.dtype.bits != 16:
@@ -146,7 +146,7 @@ class _WarpProduct:
         self, fragment: Buffer, matrix: Region, blocks: int, registers: int,
         place: Callable[[Expr, Expr], tuple[Expr, Expr]],
     ) -> Stmt:  # fmt: skip
-        """A fragment of 32-bit elements, loaded one by one, of a matrix in which M or N is contiguous.
+        """Load a fragment of 32-bit elements one by one from a matrix that is contiguous along M or N.
 
         place: the row (M or N) and K of register `r` of a block.
         """
@@ -170,5 +170,5 @@ def _at(registers: Buffer, index: Expr | int) -> Expr:
 
 
 def _loop(var: Var, count: int, body: Stmt) -> Stmt:
-    """A loop that CUDA's compiler unrolls, so that fragments stay in registers."""
+    """Return a loop that CUDA's compiler unrolls, so that fragments stay in registers."""
     return For(var, const(0), const(count), body, unroll=True, span=body.span)

@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
 
 
 class NotProvided(TirxError, AttributeError):
-    """A name of TileLang that is not provided."""
+    """A TileLang name that is not provided."""
 
 
 def __dir__() -> list[str]:

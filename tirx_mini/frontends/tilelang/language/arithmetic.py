@@ -1,4 +1,4 @@
-"""Functions of values: arithmetic, conversions, choices."""
+"""Scalar functions: arithmetic, conversions and selection."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _TIR: Any = tirx
 
 
 def value_of(operand: Any) -> Any:
-    """A value; a buffer of one element is its element."""
+    """Return a value, loading the element of a one-element buffer."""
     if isinstance(operand, Buffer) and int_value(as_expr(operand.size)) == 1:
         return operand[(0,) * operand.ndim]
     return operand
 
 
 def _like(x: Any, result: Expr) -> Expr:
-    """A float32 result in the dtype of its operand, as TIR's functions give it."""
+    """Convert a float32 result to the operand's 16-bit float dtype, as TIR's functions do."""
     given = as_expr(value_of(x)).dtype
     return convert(given, result) if given.is_float and given.bits == 16 else result
 
@@ -52,13 +52,13 @@ def _reciprocal(x: Expr) -> Expr:
 
 
 def absolute(x: Any) -> Expr:
-    """The magnitude of a number."""
+    """Return the absolute value of a number."""
     value = as_expr(value_of(x))
     return binary("max", value, unary("-", value))
 
 
 def pow(x: Any, y: Any) -> Expr:
-    """`x` to the power of `y`: a product for small whole `y`."""
+    """Return `x` to the power of `y`, expanded to products for small integer `y`."""
     base = as_expr(value_of(x))
     times = int_value(as_expr(y))
     if times is None and isinstance(y, float) and y.is_integer():
@@ -90,19 +90,20 @@ def _many(value: Any) -> bool:
 
 
 def cast(value: Any, dtype: Any) -> Expr:
-    """`value` converted to `dtype`; the two may come in either order."""
+    """Convert `value` to `dtype`; the two arguments may be swapped."""
     if isinstance(value, (str, DType)):
         value, dtype = dtype, value
     return convert(dtype_of(dtype), as_expr(value_of(value)))
 
 
 def Cast(dtype: Any, value: Any) -> Expr:
-    """`value` converted to `dtype`."""
+    """Convert `value` to `dtype`."""
     return convert(dtype_of(dtype), as_expr(value_of(value)))
 
 
 def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) -> Expr:
-    """The bits of a value as a value of a dtype of the same width: ``T.reinterpret("uint32", x)``, or the other way."""
+    """Reinterpret the bits of a value as a dtype of equal width: ``T.reinterpret("uint32", x)``, or arguments swapped.
+    """
     b = b if b is not None else value if dtype is None else dtype
     if isinstance(a, Expr) and str(b) == "handle":  # a pointer, as `T.attr` takes it
         return a
@@ -111,37 +112,37 @@ def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) 
 
 
 def clamp(dst: Any, min_val: Any, max_val: Any) -> Expr:
-    """`dst` no smaller than `min_val` and no larger than `max_val`."""
+    """Clamp `dst` to the range from `min_val` to `max_val`."""
     return binary("max", binary("min", value_of(dst), max_val), min_val)
 
 
 def if_then_else(cond: Any, a: Any, b: Any) -> Any:
-    """`a` where `cond` holds, else `b`. A thread reads only what the side that it takes reads."""
+    """Return `a` if `cond` holds, else `b`; only the selected side's loads are executed."""
     return select(cond, value_of(a), value_of(b)) if isinstance(cond, Expr) else (a if cond else b)
 
 
 def Select(cond: Any, a: Any, b: Any) -> Any:
-    """The same as `if_then_else`."""
+    """Alias of `if_then_else`."""
     return if_then_else(cond, a, b)
 
 
 def ceildiv(a: Any, b: Any) -> Any:
-    """a / b rounded up."""
+    """Return a / b, rounded up."""
     return (value_of(a) + value_of(b) - 1) // value_of(b)
 
 
 def infinity(dtype: Any) -> Expr:
-    """The infinity of a dtype."""
+    """Return the infinity of a dtype."""
     return const(math.inf, dtype_of(dtype))
 
 
 def max_value(dtype: Any) -> Expr:
-    """The largest finite value of a dtype."""
+    """Return the largest finite value of a dtype."""
     return _TIR.max_value(dtype_of(dtype))
 
 
 def min_value(dtype: Any) -> Expr:
-    """The smallest finite value of a dtype."""
+    """Return the smallest finite value of a dtype."""
     return _TIR.min_value(dtype_of(dtype))
 
 
@@ -158,18 +159,18 @@ def isnan(x: Any) -> Expr:
 
 
 def assume(condition: Any) -> None:
-    """A promise to TileLang's compiler; it has no effect here."""
+    """State an assumption for TileLang's optimiser; it has no effect here."""
 
 
 def device_assert(condition: Any, msg: str = "") -> None:
-    """A check at run time, which is left out, as in a build without debugging."""
+    """Check a condition at run time; omitted, as in a release build."""
 
 
 _IN_C = {"max": "fmaxf", "min": "fminf", "abs": "fabsf", "rsqrt": "rsqrtf"}
 
 
 def call_extern(dtype: Any, func_name: str, *args: Any) -> Any:
-    """A function of CUDA C++ by its name: one of mathematics, such as "fmaxf" or "expf", or any other."""
+    """Call a CUDA C++ function by name, either a math function such as "fmaxf" or "expf", or any other."""
     plain = next((ours for ours, name in _IN_C.items() if name == func_name), func_name)
     for name in (plain, plain.removesuffix("f")):
         if name in FUNCTIONS:

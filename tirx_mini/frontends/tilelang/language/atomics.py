@@ -1,4 +1,4 @@
-"""Atomic operations on elements, and on whole tiles."""
+"""Atomic operations on elements and whole tiles."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ORDERS = {None: "", "relaxed": "relaxed", "acquire": "acquire", "release": "rel
 
 
 def ptx_type(dtype: DataType) -> str:
-    """The type of a dtype in atom and red."""
+    """Return the PTX type of a dtype in atom and red."""
     short = {"float": "f", "int": "s", "uint": "u"}.get(dtype.code)
     return "bf16" if dtype == "bfloat16" else f"{short}{dtype.bits}"
 
 
 def element(dst: Any, what: str) -> BufferLoad:
-    """The element that an atomic operation changes: ``C[i, j]``, or the only one of a buffer."""
+    """Return the element that an atomic operation modifies: ``C[i, j]``, or the only element of a buffer."""
     if isinstance(dst, Buffer) and not isinstance(dst.size, Expr) and dst.size == 1:
         dst = dst[(0,) * dst.ndim]
     if isinstance(dst, AddressOf):
@@ -38,7 +38,7 @@ def element(dst: Any, what: str) -> BufferLoad:
 
 
 def apply(op: str, place: BufferLoad, value: Any, order: str = "", wanted: bool = False) -> Any:
-    """``place = op(place, value)`` in one step: a `Call`, whose value is the old one if `wanted`."""
+    """Return a `Call` that performs ``place = op(place, value)`` atomically and yields the old value if `wanted`."""
     dtype = place.dtype
     given = cast(dtype, as_expr(value, None if isinstance(value, Expr) else dtype))
     address = place.buffer.ptr_to(place.indices)
@@ -71,26 +71,26 @@ def atomic_add(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False,
     annotations: Any = None,
 ) -> Any:  # fmt: skip
-    """Add `value` to an element, or a tile to a tile; with `return_prev`, the result is what the element held."""
+    """Add `value` atomically to an element or tile; return the old value if `return_prev`."""
     return _atomic("add", "T.atomic_add", dst, value, memory_order, return_prev)
 
 
 def atomic_max(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
 ) -> Any:
-    """Replace an element by the larger of it and `value`."""
+    """Replace an element atomically by the maximum of itself and `value`."""
     return _atomic("max", "T.atomic_max", dst, value, memory_order, return_prev)
 
 
 def atomic_min(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
 ) -> Any:
-    """Replace an element by the smaller of it and `value`."""
+    """Replace an element atomically by the minimum of itself and `value`."""
     return _atomic("min", "T.atomic_min", dst, value, memory_order, return_prev)
 
 
 def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
-    """Set the bits of an element that `value` has."""
+    """Combine an element atomically with `value` by bitwise OR."""
     return _atomic("or", "T.atomic_or", dst, value, memory_order, False)
 
 
@@ -112,12 +112,12 @@ atomic_addx2, atomic_addx4 = _wide(2), _wide(4)
 
 
 def atomic_load(src: Any, memory_order: str = "seq_cst") -> Expr:
-    """The value of an element, loaded in one step; other orders than "relaxed" acquire."""
+    """Load an element atomically, with acquire semantics unless `memory_order` is "relaxed"."""
     place = element(src, "T.atomic_load")
     return current("T.atomic_load").bind("loaded", tirx.ptx.ld_acquire(place.buffer.ptr_to(place.indices)))
 
 
 def atomic_store(dst: Any, src: Any, memory_order: str = "seq_cst") -> None:
-    """Store a value in one step; other orders than "relaxed" release."""
+    """Store a value atomically, with release semantics unless `memory_order` is "relaxed"."""
     place = element(dst, "T.atomic_store")
     tirx.ptx.st_release(place.buffer.ptr_to(place.indices), cast(place.dtype, as_expr(src)))

@@ -1,4 +1,4 @@
-"""TileLang's dtypes: ``T.float16`` equals ``"float16"``, and has its width and its PyTorch dtype."""
+"""TileLang's dtypes: ``T.float16`` equals ``"float16"`` and knows its width and PyTorch dtype."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = (
 
 
 class TileDType(DType):
-    """``T.float16``: a dtype; called with a value, a conversion to it."""
+    """A dtype such as ``T.float16``; calling it converts a value to the dtype."""
 
     def __eq__(self, other: object) -> bool:
         try:
@@ -50,12 +50,12 @@ class TileDType(DType):
         return self.dtype.lanes
 
     def as_torch(self) -> Any:
-        """The dtype of PyTorch."""
+        """Return the corresponding PyTorch dtype."""
         return getattr(pytorch("a dtype of it"), str(self.dtype))
 
 
 def dtype_of(dtype: Any) -> DataType:
-    """A dtype by its name, its short name (``"float"``), or as a dtype of TileLang, NumPy or PyTorch."""
+    """Return the dtype for a name, a short name (``"float"``), or a dtype of TileLang, NumPy or PyTorch."""
     if isinstance(dtype, DType):
         return dtype.dtype
     if isinstance(dtype, str):
@@ -77,5 +77,5 @@ DTYPES |= {
 
 
 def dtype(name: Any) -> TileDType:
-    """The dtype of a name, or of a dtype of NumPy or PyTorch."""
+    """Return the TileLang dtype for a name or a dtype of NumPy or PyTorch."""
     return TileDType(dtype_of(name))

@@ -1,4 +1,4 @@
-"""Functions whose body declares which parameters are tensors: the eager style of `tilelang.jit`.
+"""The eager style of `tilelang.jit`, in which a function's body declares its tensor parameters.
 
     @tilelang.jit
     def scale(A, factor: float = 2.0):
@@ -33,7 +33,7 @@ __all__ = ["const", "empty"]
 
 @dataclass
 class _Reading:
-    """The state while a function is read.
+    """The parser's state while it reads a function.
 
     values: the constants by their names; None while they are symbols.
     symbols: the symbols, by their names.
@@ -51,14 +51,14 @@ _READING: ContextVar[_Reading | None] = ContextVar("eager", default=None)
 
 
 class SignatureIsRead(BaseException):
-    """Ends the first reading of a function, whose parameters have types by now."""
+    """Stops the first parse of a function once its parameters have types."""
 
     def __init__(self, params: tuple[Any, ...]) -> None:
         self.params = params
 
 
 def const(name: str, dtype: Any = "int32") -> Any:
-    """Constants that the shapes of the arguments give: ``M, N = T.const("M, N")``."""
+    """Declare constants deduced from the arguments' shapes: ``M, N = T.const("M, N")``."""
     reading = _READING.get()
     if reading is None:
         raise TirxError("T.const is for functions of tilelang.jit whose arguments are tensors", hint="use T.dynamic")
@@ -73,7 +73,7 @@ def const(name: str, dtype: Any = "int32") -> Any:
 
 
 def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
-    """A tensor that the kernel writes, and that the call returns."""
+    """Allocate an output tensor, which the kernel writes and the call returns."""
     reading, builder = _READING.get(), current("T.empty")
     if len(shape) == 2 and isinstance(shape[0], (tuple, list)):
         shape, dtype = tuple(shape[0]), shape[1]
@@ -89,7 +89,7 @@ def empty(*shape: Any, dtype: Any = "float32") -> Buffer:
 
 
 def at_launch() -> None:
-    """Called by `T.Kernel`: the parameters have types now."""
+    """Signal that the parse has reached `T.Kernel`, so that all parameters have types."""
     reading = _READING.get()
     if reading is not None and reading.values is None:
         raise SignatureIsRead(tuple(current("T.Kernel").params))
@@ -97,7 +97,7 @@ def at_launch() -> None:
 
 @dataclass(frozen=True)
 class Signature:
-    """The tensors of a function, and its constants.
+    """The tensors and constants of a function.
 
     tensors: the types of its parameters that are tensors.
     outputs: the tensors that a call returns.
@@ -110,7 +110,7 @@ class Signature:
 
 
 def signature_of(function: Callable[..., Any], given: Mapping[str, Any]) -> Signature:
-    """The types of the parameters of a function.
+    """Parse a function up to its launch and return the types of its parameters.
 
     given: the values of the other parameters; tensors are left out.
     """
@@ -129,7 +129,7 @@ def signature_of(function: Callable[..., Any], given: Mapping[str, Any]) -> Sign
 def kernel_of(
     function: Callable[..., Any], given: Mapping[str, Any], values: Mapping[str, int]
 ) -> tuple[PrimFunc, tuple[int, ...]]:
-    """The function as a kernel, for the values of its constants, and the numbers of the parameters that it returns."""
+    """Parse a function as a kernel for given constants, and return it with the indices of its outputs."""
     reading = _Reading(values)
     token = _READING.set(reading)
     try:

@@ -1,4 +1,4 @@
-"""`T.prim_func` and `T.macro`: which Python functions are kernels, and which are expanded into them."""
+"""`T.prim_func` and `T.macro`: the decorators of kernels and of functions expanded into kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["inline", "macro", "prim_func"]
 
 
 def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
-    """Decorator: read the function as a kernel of TileLang and return its `PrimFunc`.
+    """Parse a function as a TileLang kernel and return its `PrimFunc` (decorator).
 
     Raises `TirxError` for a mistake in the kernel.
     """
@@ -31,7 +31,7 @@ def _with_caller(function: Callable[..., Any]) -> PrimFunc:
 
 
 def macro(function: Any = None, **_: Any) -> Any:
-    """Decorator: expand the statements of the function into the kernel at each call."""
+    """Expand the function's statements into the kernel at each call (decorator)."""
     return macro if function is None else tirx.inline(function)
 
 

@@ -1,4 +1,4 @@
-"""The hints of a program to the compiler: layouts, the order of CTAs."""
+"""Compiler hints of a program: layouts and CTA rasterisation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAYOUT_HINT, SWIZZLE_HINT = "tl.annotate_layout", "tl.use_swizzle"
 
 
 def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
-    """Let CTAs that run at the same time work on a panel of `panel_size` rows (or columns) of tiles, for the L2."""
+    """Rasterise CTAs in panels of `panel_size` rows (or columns) of tiles to improve L2 locality."""
     if order not in ("row", "col", "column"):
         raise TirxError(f'T.use_swizzle has order="row" and "col", not {order!r}')
     if enable:
@@ -30,19 +30,19 @@ def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> Non
 
 
 def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
-    """The layouts of buffers, by buffer: of a fragment a `Fragment`, of shared memory a `Layout`."""
+    """Set the layouts of buffers: a `Fragment` for a fragment, a `Layout` for shared memory."""
     current("T.annotate_layout").emit(Hint(LAYOUT_HINT, (("layouts", tuple(layout_map.items())),)))
 
 
 @dataclass(frozen=True)
 class Swizzled:
-    """The layout of a buffer in shared memory whose rows are swizzled as its users need it."""
+    """A request for the swizzled shared-memory layout that a buffer's users require."""
 
     buffer: Any
 
 
 def annotate_pass_configs(configs: Mapping[Any, Any]) -> None:
-    """Options of passes, as `tilelang.compile` takes them with `pass_configs`."""
+    """Set pass options, as `pass_configs` of `tilelang.compile` does."""
     builder = current("T.annotate_pass_configs")
     for key, value in configs.items():
         builder.attrs.setdefault(str(getattr(key, "value", key)), value)

@@ -1,4 +1,4 @@
-"""`T.Kernel`: the grid, the threads of a CTA, and the indices of both."""
+"""The launch construct `T.Kernel`: the grid, the CTA's threads and the indices of both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AXES = "xyz"
 
 
 class Kernel:
-    """``with T.Kernel(gx, gy, threads=128) as (bx, by):``: the body of the kernel, executed by every thread.
+    """The body of the kernel, executed by every thread: ``with T.Kernel(gx, gy, threads=128) as (bx, by):``.
 
     blocks: the CTAs along x, y and z. They may depend on symbolic extents of the arguments.
     threads: the threads of a CTA, along x or along up to three axes.
@@ -85,7 +85,7 @@ class Kernel:
 
 
 def launch_of(builder: Builder) -> Kernel | None:
-    """The open `T.Kernel` of the function that is being read."""
+    """Return the open `T.Kernel` of the function being parsed."""
     return builder.attrs.get(LAUNCH)
 
 
@@ -113,49 +113,49 @@ def _constant(value: Any, what: str) -> int:
 
 
 def thread_index() -> Expr:
-    """The number of the executing thread in its CTA, x fastest."""
+    """Return the linear index of the executing thread in its CTA, x fastest."""
     return linear_thread("thread_index")
 
 
 def get_thread_binding(dim: int = 0) -> Expr:
-    """The index of the executing thread along a dimension of `threads`."""
+    """Return the index of the executing thread along a dimension of `threads`."""
     own = _launch("T.get_thread_binding").thread_vars
     return own[dim] if dim < len(own) else const(0)
 
 
 def get_thread_bindings() -> list[Expr]:
-    """The index of the executing thread along x, y and z."""
+    """Return the indices of the executing thread along x, y and z."""
     return [get_thread_binding(dim) for dim in range(3)]
 
 
 def get_thread_extent(dim: int = 0) -> int:
-    """The number of threads along a dimension."""
+    """Return the number of threads along a dimension."""
     own = _launch("T.get_thread_extent").threads
     return own[dim] if dim < len(own) else 1
 
 
 def get_thread_extents() -> list[int]:
-    """The numbers of threads along x, y and z."""
+    """Return the numbers of threads along x, y and z."""
     return [get_thread_extent(dim) for dim in range(3)]
 
 
 def get_block_binding(dim: int = 0) -> Expr:
-    """The index of the CTA along a dimension of the grid."""
+    """Return the index of the CTA along a dimension of the grid."""
     own = _launch("T.get_block_binding").block_vars
     return own[dim] if dim < len(own) else const(0)
 
 
 def get_block_bindings() -> list[Expr]:
-    """The index of the CTA along x, y and z."""
+    """Return the indices of the CTA along x, y and z."""
     return [get_block_binding(dim) for dim in range(3)]
 
 
 def get_block_extent(dim: int = 0) -> Any:
-    """The number of CTAs along a dimension of the grid."""
+    """Return the number of CTAs along a dimension of the grid."""
     own = _launch("T.get_block_extent").blocks
     return own[dim] if dim < len(own) else 1
 
 
 def get_block_extents() -> list[Any]:
-    """The numbers of CTAs along x, y and z."""
+    """Return the numbers of CTAs along x, y and z."""
     return [get_block_extent(dim) for dim in range(3)]

@@ -1,4 +1,4 @@
-"""Loops: parallel over the threads of the CTA, serial, unrolled, vectorised, pipelined, persistent."""
+"""Loops: parallel, serial, unrolled, vectorised, pipelined and persistent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def Parallel(
     prefer_async: bool | None = None,
     annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
-    """Nested loops whose iterations the threads of the CTA share: ``for i, j in T.Parallel(M, N)``.
+    """Distribute the iterations of nested loops over the threads of the CTA: ``for i, j in T.Parallel(M, N)``.
 
     coalesced_width: how many neighbouring iterations a thread executes.
     loop_layout: which thread executes which iteration, a `Fragment`.
@@ -45,7 +45,7 @@ def Parallel(
 
 
 def serial(start: Any, stop: Any = None, step: Any = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """A loop that every thread executes iteration by iteration."""
+    """Loop serially in every thread."""
     return loop(SERIAL, _bounds(start, stop, step))
 
 
@@ -58,12 +58,12 @@ def unroll(
     unroll_factor: int | None = None,
     annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
-    """A serial loop that CUDA's compiler is asked to unroll."""
+    """Loop serially and ask CUDA's compiler to unroll."""
     return replace(loop(SERIAL, _bounds(start, stop, step)), unroll=True)
 
 
 def vectorized(start: Any, stop: Any = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
-    """A loop of one thread whose accesses become vectors where they are neighbours."""
+    """Loop in one thread with contiguous accesses combined into vectors."""
     return loop(VECTORIZED, _bounds(start, stop))
 
 
@@ -76,7 +76,7 @@ def Pipelined(
     annotations: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Loop:
-    """A serial loop whose copies into shared memory run `num_stages` iterations ahead of the rest.
+    """Loop serially, with copies into shared memory issued `num_stages` iterations ahead.
 
     order, stage: of each statement of the body its place in an iteration and its stage, instead of those that the
         compiler chooses.
@@ -96,7 +96,7 @@ def Persistent(
     *,
     annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
-    """The tiles of `domain` that CTA `index` of `wave_size` works on: ``for bx, by in T.Persistent([m, n], 132, cta)``.
+    """Loop over the tiles of `domain` of CTA `index` in `wave_size`: ``for bx, by in T.Persistent([m, n], 132, cta)``.
 
     Tile number t of a wave is in a group of `group_size` tiles along the last dimension; within a group the dimensions
     before it advance last, so that the CTAs of a wave share operands.
@@ -124,7 +124,7 @@ def Persistent(
 
 
 def ws(*warp_group_idx: int) -> OpenHint:
-    """``with T.ws(0):``: the statements of warpgroups, each of 128 threads."""
+    """Restrict statements to the given warpgroups of 128 threads each: ``with T.ws(0):``."""
     groups: list[int] = []
     for given in warp_group_idx:
         groups.extend(given if isinstance(given, (list, tuple)) else (given,))

@@ -1,4 +1,4 @@
-"""Arguments, buffers in each memory, and views of them."""
+"""Kernel arguments, buffers in each memory, and views."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def _shape(shape: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class TensorType:
-    """``T.Tensor((M, K), "float16")``: the type of an argument in global memory, row-major unless it has strides."""
+    """The type of a global-memory argument, row-major by default: ``T.Tensor((M, K), "float16")``."""
 
     strided: bool = False
 
     def __call__(
         self, shape: Any, *rest: Any, dtype: Any = None, strides: Any = None, data: Any = None, scope: Any = None
     ) -> Any:
-        """The type of an argument; with `data`, the pointer of a buffer, another view of that buffer."""
+        """Return the type of an argument, or with `data` (a buffer's pointer) a view of that buffer."""
         given = list(rest)
         if self.strided:
             strides = given.pop(0) if given else strides
@@ -93,7 +93,7 @@ SharedBuffer = LocalBuffer = FragmentBuffer = Tensor
 
 
 def dynamic(name: str, dtype: Any = "int32") -> Any:
-    """A symbolic extent of arguments; several where the name has commas. The kernel is compiled for each size."""
+    """Declare a symbolic extent, or several separated by commas. The kernel is compiled for each size."""
     names = [part.strip() for part in name.replace(",", " ").split()]
     made = tuple(Var(dtype_of(dtype), part) for part in names)
     return made[0] if len(made) == 1 else made
@@ -115,22 +115,22 @@ def _alloc(shape: Any, dtype: Any, scope: str, default: str) -> Buffer:
 
 
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
-    """Shared memory of the CTA."""
+    """Allocate shared memory of the CTA."""
     return _alloc(shape, dtype, "shared", "alloc_shared")
 
 
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
-    """A tile in the registers of the threads of the CTA, which hold its elements together."""
+    """Allocate a tile distributed over the registers of the CTA's threads."""
     return _alloc(shape, dtype, "local" if scope == "local" else FRAGMENT, "alloc_fragment")
 
 
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
-    """An array of each thread."""
+    """Allocate a thread-local array."""
     return _alloc(shape, dtype, "local", "alloc_local")
 
 
 def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Buffer:
-    """A variable of each thread; an assignment to its name stores to it."""
+    """Allocate a thread-local variable; assigning to its name stores to it."""
     builder = current("T.alloc_var")
     first = init if init is not None else next((arg for arg in args if not isinstance(arg, str)), None)
     variable = builder.alloc(scalar(builder.take_name("var"), dtype_of(dtype), builder.span))
@@ -141,7 +141,7 @@ def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None
 
 
 def alloc_barrier(arrive_count: int | Sequence[int]) -> Buffer:
-    """Mbarriers in shared memory, initialised for `arrive_count` arrivals in each phase; a list gives one each."""
+    """Allocate mbarriers in shared memory with `arrive_count` arrivals per phase; a list allocates one per entry."""
     counts = tuple(arrive_count) if isinstance(arrive_count, (list, tuple)) else (arrive_count,)
     builder = current("T.alloc_barrier")
     name = builder.take_name("barrier")
@@ -151,7 +151,7 @@ def alloc_barrier(arrive_count: int | Sequence[int]) -> Buffer:
 
 
 def alloc_cluster_barrier(arrive_count: int | Sequence[int]) -> Buffer:
-    """Mbarriers at which CTAs of a cluster arrive."""
+    """Allocate mbarriers at which CTAs of a cluster arrive."""
     counts = tuple(arrive_count) if isinstance(arrive_count, (list, tuple)) else (arrive_count,)
     builder = current("T.alloc_cluster_barrier")
     name = builder.take_name("cluster_barrier")
@@ -161,28 +161,28 @@ def alloc_cluster_barrier(arrive_count: int | Sequence[int]) -> Buffer:
 
 
 def alloc_tmem(shape: Any, dtype: Any) -> Buffer:
-    """Tensor memory of the CTA (PTX ISA, "Tensor Memory"): 128 lanes, and columns of 32 bits."""
+    """Allocate tensor memory of the CTA (PTX ISA, "Tensor Memory"): 128 lanes of 32-bit columns."""
     return _alloc(shape, dtype, "tmem", "alloc_tmem")
 
 
 def alloc_descriptor(kind: str = "wgmma", dtype: Any = "uint64") -> Buffer:
-    """A variable for a descriptor of wgmma or tcgen05."""
+    """Allocate a variable for a wgmma or tcgen05 descriptor."""
     builder = current("T.alloc_descriptor")
     return builder.alloc(scalar(builder.take_name("desc"), dtype_of(dtype), builder.span))
 
 
 def alloc_wgmma_desc(dtype: Any = "uint64") -> Buffer:
-    """A variable for a matrix descriptor of wgmma."""
+    """Allocate a variable for a wgmma matrix descriptor."""
     return alloc_descriptor("wgmma", dtype)
 
 
 def alloc_tcgen05_smem_desc(dtype: Any = "uint64") -> Buffer:
-    """A variable for a shared-memory descriptor of tcgen05."""
+    """Allocate a variable for a tcgen05 shared-memory descriptor."""
     return alloc_descriptor("tcgen05_smem", dtype)
 
 
 def alloc_tcgen05_instruction_desc(dtype: Any = "uint32") -> Buffer:
-    """A variable for an instruction descriptor of tcgen05."""
+    """Allocate a variable for a tcgen05 instruction descriptor."""
     return alloc_descriptor("tcgen05_instr", dtype)
 
 
@@ -190,7 +190,7 @@ alloc_tcgen05_instr_desc = alloc_tcgen05_instruction_desc
 
 
 def view(src: Buffer, shape: Any = None, dtype: Any = None, strides: Any = None) -> Buffer:
-    """The same storage with another shape or dtype."""
+    """Return a view of the same storage with another shape or dtype."""
     kind: DataType = src.dtype if dtype is None else dtype_of(dtype)
     if strides is not None:
         raise TirxError("T.view(strides=…) is not provided", hint="view it with a shape, and index it")
@@ -204,12 +204,12 @@ def view(src: Buffer, shape: Any = None, dtype: Any = None, strides: Any = None)
 
 
 def reshape(src: Buffer, shape: Any) -> Buffer:
-    """The same elements with another shape."""
+    """Return a view of the same elements with another shape."""
     return view(src, shape)
 
 
 def region_of(operand: Any, extents: Sequence[Any] | None = None) -> Region:
-    """An operand of a tile operation as a region.
+    """Return an operand of a tile operation as a region.
 
     extents: those of the other operand, for a single element ``A[i, j]``, which names the first element of the region.
     """

@@ -1,4 +1,4 @@
-"""`T.print`: values and buffers while the kernel runs."""
+"""`T.print`: printing of values and buffers at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters, coordinates, and tiles of convolutions."""
+"""Cluster queries, coordinate arithmetic and im2col tiles for convolutions."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ ClusterKernel = Kernel
 
 
 def get_cluster_dims() -> list[int]:
-    """The CTAs of a cluster along x, y and z."""
+    """Return the cluster size along x, y and z, in CTAs."""
     launch = launch_of(current("T.get_cluster_dims"))
     given = () if launch is None else launch.cluster
     return [*given, 1, 1, 1][:3]
 
 
 def get_cluster_size() -> int:
-    """The number of CTAs of a cluster."""
+    """Return the number of CTAs in a cluster."""
     x, y, z = get_cluster_dims()
     return x * y * z
 
 
 def get_cluster_ids() -> list[Expr]:
-    """The index of the cluster along x, y and z."""
+    """Return the indices of the cluster along x, y and z."""
     return [block // size for block, size in zip(get_block_bindings(), get_cluster_dims(), strict=True)]
 
 
 def get_cluster_id(dim: int = 0) -> Expr:
-    """The index of the cluster along a dimension."""
+    """Return the index of the cluster along a dimension."""
     return get_cluster_ids()[dim]
 
 
 def get_cluster_extents() -> list[Any]:
-    """The clusters of the grid along x, y and z."""
+    """Return the numbers of clusters along x, y and z."""
     launch = launch_of(current("T.get_cluster_extents"))
     blocks: list[Any] = [*(() if launch is None else launch.blocks), 1, 1, 1]
     return [block // size for block, size in zip(blocks[:3], get_cluster_dims(), strict=True)]
 
 
 def get_cluster_extent(dim: int = 0) -> Any:
-    """The clusters of the grid along a dimension."""
+    """Return the number of clusters along a dimension."""
     return get_cluster_extents()[dim]
 
 
 def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
-    """The coordinates of element number `index` of a row-major array."""
+    """Return the coordinates of a row-major array for the linear index `index`."""
     found: list[Any] = []
     rest = index
     for extent in reversed(shape):
@@ -67,7 +67,7 @@ def im2col(
     img: Any, col: Any, nhw_step: Any, c_step: Any, kernel: int, stride: int, dilation: int, pad: int,
     eviction_policy: Any = None, annotations: Any = None,
 ) -> None:  # fmt: skip
-    """A tile of the matrix whose product with the filters is a convolution (rows: pixels of the output).
+    """Copy a tile of the im2col matrix, whose product with the filters is a convolution (rows: output pixels).
 
     img: an argument (n, h, w, c). col: the tile in shared memory, rows × columns; column number k of the matrix is
         channel k % c of the filter's element k // c, and zero where that lies in the padding.

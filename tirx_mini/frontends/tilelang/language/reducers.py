@@ -1,4 +1,4 @@
-"""Reductions that a program writes step by step: reducers over parallel loops, and TIR's all-reduce of threads."""
+"""Explicit reductions: reducers over parallel loops, and TIR's all-reduce over threads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _identity(op: str, buffer: Buffer) -> Any:
 
 
 def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = None) -> Buffer:
-    """Values that parallel loops reduce into: each thread holds partial results until `finalize_reducer`."""
+    """Allocate a reducer for parallel loops: each thread accumulates partial results until `finalize_reducer`."""
     if op not in OPERATORS:
         raise TirxError(f'T.alloc_reducer has op="sum", "max" and "min", not {op!r}')
     builder = current("T.alloc_reducer")
@@ -68,7 +68,7 @@ def _operator(reducer: Any, name: str) -> str:
 
 
 def reducer_init(reducer: Buffer, init: Any = None) -> None:
-    """Begin a reduction, with `init` among the values if it is given."""
+    """Initialise a reducer to the identity, or to `init`."""
     op = _operator(reducer, "T.reducer_init")
     builder = current("T.reducer_init")
     start = as_expr(_identity(op, reducer), reducer.dtype)
@@ -77,7 +77,7 @@ def reducer_init(reducer: Buffer, init: Any = None) -> None:
 
 
 def reducer_update(target: BufferLoad, value: Any) -> None:
-    """Reduce `value` into the element `acc[i]` of a reducer: once in each iteration of the parallel loop."""
+    """Reduce `value` into element `acc[i]` of a reducer, once per iteration of the parallel loop."""
     op = _operator(getattr(target, "buffer", None), "T.reducer_update")
     more = binary(OPERATORS[op], target, cast(target.dtype, as_expr(value)))
     current("T.reducer_update").emit(BufferStore(target.buffer, target.indices, more))
@@ -105,19 +105,20 @@ def finalize_reducer(reducer: Buffer, dst: Any = None, batch: int = 1, annotatio
 
 @dataclass(frozen=True)
 class CommReducer:
-    """A commutative operator, and the value that changes nothing."""
+    """A commutative operator with its identity element."""
 
     combine: Callable[[Any, Any], Any]
     identity: tuple[Any, ...]
 
 
 def comm_reducer(combiner: Callable[[Any, Any], Any], identity: Sequence[Any]) -> CommReducer:
-    """The operator of a reduction over threads: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``."""
+    """Return the operator of a reduction over threads: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``."""
     return CommReducer(combiner, tuple(identity))
 
 
 def attr(node: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
-    """``with T.attr(reducer, "reduce_scope", …)``: the operator of `tvm_thread_allreduce`. Others have no effect."""
+    """Set the operator of `tvm_thread_allreduce`: ``with T.attr(reducer, "reduce_scope", …)``. Others have no effect.
+    """
     if attr_key == "reduce_scope":
         current("T.attr").attrs["reduce_scope"] = node
         return OpenHint("tl.reduce_scope", ())
@@ -125,7 +126,7 @@ def attr(node: Any, attr_key: str | None = None, value: Any = None) -> OpenHint 
 
 
 def tvm_thread_allreduce(size: Any, value: Any, cond: Any, result: Any, *axes: Any, dtype: Any = "handle") -> Expr:
-    """Combine `value` over the threads along some axes of the CTA; each of them gets the result.
+    """Reduce `value` over the threads along some axes of the CTA; each thread gets the result.
 
     axes: indices of threads, as of `T.get_thread_binding`.
     """
@@ -161,6 +162,6 @@ def tvm_thread_allreduce(size: Any, value: Any, cond: Any, result: Any, *axes: A
 
 
 def evaluate(value: Any = None) -> None:
-    """An expression for its effect, which it has had when it was read."""
+    """Evaluate an expression for its side effects, which were already emitted during parsing."""
     if isinstance(value, Expr) and not isinstance(value, type(const(0))):
         tirx.evaluate(value)

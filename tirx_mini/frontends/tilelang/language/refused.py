@@ -1,4 +1,4 @@
-"""Names of TileLang 0.1.15 that are not provided, and what to write instead."""
+"""TileLang 0.1.15 names that are not provided, with suggested replacements."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ _FAMILIES: Mapping[str, str] = {
 
 
 def why_not(name: str) -> str:
-    """The replacement for a name of TileLang that is not provided."""
+    """Return the suggested replacement for a TileLang name that is not provided."""
     return next(reason for patterns, reason in _FAMILIES.items() if any(fnmatch(name, p) for p in patterns.split()))

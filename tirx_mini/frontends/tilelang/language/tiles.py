@@ -1,4 +1,4 @@
-"""Tile operations: copies, fills, matrix products, reductions, scans and atomics of whole tiles.
+"""Tile operations: copies, fills, matrix products, reductions, scans and atomics on whole tiles.
 
 Each appends a `TileCall` named ``tl.…`` to the kernel. `rules` says what becomes of it.
 """
@@ -40,7 +40,7 @@ def emit(op: str, *operands: Expr, **options: Any) -> None:
 
 
 def _extents(operand: Any) -> tuple[Any, ...] | None:
-    """The extents of an operand; None for an element, which takes the other operand's extents."""
+    """Return the extents of an operand, or None for an element, which takes the other operand's extents."""
     if isinstance(operand, Buffer):
         return tuple(operand.shape)
     if isinstance(operand, Region):
@@ -77,7 +77,7 @@ def copy(
 
 
 def async_copy(src: Any, dst: Any, **options: Any) -> None:
-    """A copy from global to shared memory by cp.async; the program commits and waits (`T.ptx_wait_group`)."""
+    """Copy from global to shared memory by cp.async; the program commits and waits (`T.ptx_wait_group`)."""
     options.pop("annotations", None)
     emit("async_copy", *_pair(src, dst), **options)
 
@@ -85,7 +85,7 @@ def async_copy(src: Any, dst: Any, **options: Any) -> None:
 def tma_copy(
     src: Any, dst: Any, *, barrier: Any = None, cluster_mask: int | None = None, annotations: Any = None, **options: Any
 ) -> None:
-    """A copy by TMA, which one thread issues. A load signals `barrier`, for which the program waits."""
+    """Copy by TMA from one issuing thread; a load signals `barrier`, which the program waits for."""
     operands: list[Expr] = list(_pair(src, dst))
     if barrier is not None:
         operands.append(barrier if isinstance(barrier, Expr) else barrier[0])
@@ -93,7 +93,7 @@ def tma_copy(
 
 
 def transpose(src: Any, dst: Any, annotations: Any = None) -> None:
-    """``dst[j, i] = src[i, j]``."""
+    """Transpose a tile: ``dst[j, i] = src[i, j]``."""
     emit("transpose", region_of(src), region_of(dst))
 
 
@@ -110,7 +110,7 @@ def clear(buffer: Any, annotations: Any = None) -> None:
 
 
 def matrix(operand: Any) -> Region:
-    """An operand of a matrix product: a buffer, a slice, or the element where its last two dimensions begin."""
+    """Return an operand of a matrix product as a region: a buffer, a slice, or a tile that starts at an element."""
     if isinstance(operand, BufferLoad):
         *outer, rows, columns = operand.indices
         shape = operand.buffer.shape
@@ -144,7 +144,7 @@ def gemm(
     mbar: Any = None,
     annotations: Any = None,
 ) -> None:
-    """``C += A @ B``, or ``C = A @ B`` with `clear_accum`.
+    """Multiply tiles: ``C += A @ B``, or ``C = A @ B`` with `clear_accum`.
 
     A, B: tiles in shared memory; A may also be in a fragment.
     C: a fragment, or tensor memory.
@@ -175,7 +175,7 @@ def wgmma_gemm(
     clear_accum: Any = False,
     annotations: Any = None,
 ) -> None:
-    """`gemm` by wgmma, which the program waits for (`T.wait_wgmma`)."""
+    """Multiply tiles by wgmma, as `gemm`, without waiting for completion (`T.wait_wgmma`)."""
     options = {"transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum}
     _gemm("wgmma_gemm", A, B, C, options)
 
@@ -193,7 +193,7 @@ def tcgen05_gemm(
     use_2cta: bool = False,
     annotations: Any = None,
 ) -> None:
-    """`gemm` by tcgen05.mma into tensor memory, whose completion arrives at `mbar`."""
+    """Multiply tiles by tcgen05.mma into tensor memory, as `gemm`, with completion signalled at `mbar`."""
     options = {"transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum,
                "mbar": mbar, "use_2cta": use_2cta}  # fmt: skip
     _gemm("tcgen05_gemm", A, B, C, options)
@@ -212,7 +212,7 @@ def reduce(
     nan_propagate: bool = False,
     annotations: Any = None,
 ) -> None:
-    """Combine the elements of `buffer` along `dim` into `out`; unless `clear`, also what `out` holds.
+    """Reduce `buffer` along `dim` into `out`, including the contents of `out` unless `clear`.
 
     reduce_type: "sum", "max", "min", "abssum", "absmax", "bitand", "bitor" or "bitxor".
     """
@@ -250,12 +250,12 @@ REDUCTIONS = {
 
 
 def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: Any = None) -> None:
-    """The sums of all elements up to each one along `dim`; `reverse` begins at the end."""
+    """Compute the inclusive prefix sum along `dim`; `reverse` starts at the end."""
     _scan("sum", src, dst, dim, reverse)
 
 
 def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: Any = None) -> None:
-    """The largest of all elements up to each one along `dim`."""
+    """Compute the inclusive prefix maximum along `dim`."""
     _scan("max", src, dst, dim, reverse)
 
 
@@ -274,5 +274,5 @@ def is_tile(value: Any) -> bool:
 
 
 def tiles(values: Sequence[Any]) -> list[Region]:
-    """Operands as regions."""
+    """Return operands as regions."""
     return [region_of(value) for value in values]

@@ -1,4 +1,4 @@
-"""T.Pipelined: loops whose copies run ahead of the statements that use them."""
+"""Lowering of T.Pipelined, whose copies run ahead of the statements that use them."""
 
 from .plan import plan_pipelines
 

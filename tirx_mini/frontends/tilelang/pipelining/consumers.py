@@ -1,4 +1,4 @@
-"""The consumers of warp-specialised loops: the program without its copies."""
+"""The consumer side of warp-specialised loops: the program without its copies."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ INIT_BARRIERS = "tl.init_barriers"
 
 
 class Consumer(Mutator):
-    """The program without its copies: it waits for their tiles, uses them where the stage is, and releases them.
+    """Rewrites the program without its copies: wait for each tile, use its stage, then release it.
 
     hoisted: variables that are declared outside. barriers: mbarriers of the program, which all threads initialise
     together: their declarations, and T.alloc_barrier's arrivals. place: the threads that use the tiles.
@@ -97,7 +97,7 @@ class Consumer(Mutator):
 
 @dataclass(frozen=True)
 class _Complete:
-    """An iteration whose statements are complete when the next begins."""
+    """A loop whose iterations complete before the next one starts."""
 
     tiles: dict[Buffer, Buffer]
     pipe: Pipeline
@@ -107,24 +107,24 @@ class _Complete:
         return Staged(self.tiles, self.stage).stmt(stmt)
 
     def after(self, rings: Sequence[Ring], span: Span | None) -> list[Stmt]:
-        """The statements after the last use of `rings`."""
+        """Return the statements after the last use of `rings`."""
         return [_release(ring, self.stage, span) for ring in rings]
 
     def before(self, place: Place) -> list[Stmt]:
-        """The statements before the loop."""
+        """Return the statements before the loop."""
         return []
 
     def executed(self, loop: Stmt, place: Place) -> Stmt:
-        """The loop, by the threads that execute it."""
+        """Return the loop, guarded for the threads that execute it."""
         return loop
 
     def afterwards(self) -> list[Stmt]:
-        """The statements after the loop."""
+        """Return the statements after the loop."""
         return []
 
 
 class _WgmmaInFlight(_Complete):
-    """An iteration whose only statement is a wgmma product, which is complete when the next one's product has begun."""
+    """A loop over a single wgmma product, of which one remains in flight until the next is issued."""
 
     def stmt(self, stmt: Stmt) -> Stmt:
         return _waiting(super().stmt(stmt), 1)
@@ -146,18 +146,18 @@ class _WgmmaInFlight(_Complete):
 
 
 class _Tcgen05InFlight(_Complete):
-    """An iteration whose only statement is a product in tensor memory: all are complete when the loop has ended."""
+    """A loop over a single tensor-memory product; all products complete only at the end of the loop."""
 
     def stmt(self, stmt: Stmt) -> Stmt:
         return _waiting(super().stmt(stmt), NEVER)
 
     def before(self, place: Place) -> list[Stmt]:
-        """All threads have read what earlier products left in tensor memory."""
+        """Return a barrier that ensures all threads have read earlier products from tensor memory."""
         barrier = NAMES["ptx.bar.sync"].call(CONSUMER_BARRIER, place.team.count)
         return [Evaluate(barrier, span=self.pipe.loop.loop.span)]
 
     def executed(self, loop: Stmt, place: Place) -> Stmt:
-        """One thread waits for the tiles, issues the MMAs and releases the tiles."""
+        """Guard the loop for one thread, which waits for tiles, issues the MMAs and releases the tiles."""
         return If(binary("==", special("threadIdx.x"), place.team.first), loop, span=loop.span)
 
     def afterwards(self) -> list[Stmt]:
@@ -168,7 +168,7 @@ class _Tcgen05InFlight(_Complete):
 
 
 def _waiting(stmt: Stmt, groups: int) -> Stmt:
-    """A product after which `groups` of its kind may be in flight."""
+    """Return a product that allows `groups` products of its kind to remain in flight."""
     if not isinstance(stmt, TileCall):
         return stmt
     options = tuple(option for option in stmt.options if option[0] != WG_WAIT)
@@ -176,7 +176,7 @@ def _waiting(stmt: Stmt, groups: int) -> Stmt:
 
 
 def product_in(loop: PipelinedLoop) -> TileCall | None:
-    """The product of a loop that has no other statement besides its copies, and waits for none."""
+    """Return the product of a loop that contains only copies and one synchronous product, or None."""
     made = {copy.position for copy in loop.copies}
     rest = [stmt for at, stmt in enumerate(loop.body) if at not in made and not isinstance(stmt, Bind)]
     call = rest[0] if len(rest) == 1 else None
@@ -187,7 +187,7 @@ def product_in(loop: PipelinedLoop) -> TileCall | None:
 
 
 def _kind(loop: PipelinedLoop, place: Place) -> type[_Complete]:
-    """The way in which the iterations of a loop overlap."""
+    """Return how the iterations of a loop overlap."""
     call = product_in(loop)
     if call is None:
         return _Complete
@@ -198,7 +198,7 @@ def _kind(loop: PipelinedLoop, place: Place) -> type[_Complete]:
 
 
 def _release(ring: Ring, stage: Expr, span: Span | None) -> Stmt:
-    """One thread of each warp arrives when all of its threads have used the tiles.
+    """Release a tile: one thread of each warp arrives once the warp has used it.
 
     Tiles that only tcgen05.mma reads are released when the MMAs are complete (PTX ISA: "tcgen05.commit").
     """

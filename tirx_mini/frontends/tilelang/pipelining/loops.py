@@ -1,4 +1,4 @@
-"""Pipelined loops, and the copies in them that TMA can make ahead of time."""
+"""Analysis of pipelined loops: the TMA copies that can be prefetched."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COPY = "tl.copy"
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy from global to shared memory that can be made ahead of time.
+    """A copy from global to shared memory that can be prefetched.
 
     call: the copy. source, target: its operands. position: among the statements of the loop.
     """
@@ -66,13 +66,13 @@ class Group:
 
     @property
     def bytes(self) -> int:
-        """Of the tiles of an iteration."""
+        """The size in bytes of one iteration's tiles."""
         return sum(copy.buffer.nbytes for copy in self.copies)
 
 
 @dataclass(frozen=True)
 class PipelinedLoop:
-    """A loop of T.Pipelined with copies that can be made ahead of time."""
+    """A T.Pipelined loop with copies that can be prefetched."""
 
     hint: Hint
     loop: For
@@ -86,14 +86,14 @@ class PipelinedLoop:
 
 
 def pipelined_loops(body: Stmt) -> list[PipelinedLoop]:
-    """The loops of T.Pipelined in `body` that have more than no stages and copies to make ahead of time."""
+    """Return the T.Pipelined loops in `body` that have stages and prefetchable copies."""
     everywhere = _counts(body)
     found = (_pipelined(hint, everywhere) for hint in _hints(body))
     return [loop for loop in found if loop is not None]
 
 
 def _hints(stmt: Stmt) -> Iterator[Hint]:
-    """The outermost hints of pipelined loops."""
+    """Yield the outermost pipelining hints."""
     skipped: set[int] = set()
     for node in walk(stmt):
         if isinstance(node, Hint) and node.message == PIPELINED and id(node) not in skipped:
@@ -102,7 +102,7 @@ def _hints(stmt: Stmt) -> Iterator[Hint]:
 
 
 def stages_of(hint: Hint) -> int:
-    """The number of tiles in flight. Without num_stages, it follows from the stages of the statements."""
+    """Return the number of tiles in flight, deduced from the statements' stages if num_stages is absent."""
     attrs: Mapping[str, Any] = dict(hint.attrs)
     given = attrs.get("num_stages") or 0
     stages = int_value(given) if not isinstance(given, int) else given
@@ -157,7 +157,7 @@ def is_tcgen05(stmt: Stmt) -> bool:
 
 
 def _is_asynchronous(stmt: Stmt) -> bool:
-    """Return whether a statement begins products for which the program waits itself."""
+    """Return whether a statement issues products that the program waits for itself."""
     calls = [node for node in walk(stmt) if isinstance(node, TileCall) and node.op in PRODUCTS]
     return any(is_tcgen05(call) or call.op != GEMM or call.option("wg_wait", 0) != 0 for call in calls)
 
@@ -172,19 +172,19 @@ def _copy(stmt: Stmt, position: int) -> Copy | None:
 
 
 def tma_can_load(source: Region, target: Region) -> bool:
-    """Return whether TMA can copy a part of a global buffer into a whole shared buffer."""
+    """Return whether TMA can copy part of a global buffer into a whole shared buffer."""
     whole = [int_value(r.extent) for r in target.ranges] == list(target.buffer.shape)
     return whole and tma_moves(source, target)
 
 
 def _counts(stmt: Stmt) -> Counter[Buffer]:
-    """The number of mentions of each buffer in a statement; a view counts for its source."""
+    """Count the uses of each buffer in a statement, attributing a view to its source."""
     named = (BufferLoad, BufferStore, AddressOf, Region)
     return Counter(node.buffer.root for node in walk(stmt) if isinstance(node, named))
 
 
 def writes(stmt: Stmt) -> set[Buffer]:
-    """The buffers that a statement may write: targets of stores, and the last operand of each tile operation."""
+    """Return the buffers that a statement may write: store targets and the last operand of each tile operation."""
     found: set[Buffer] = set()
     for node in walk(stmt):
         if isinstance(node, (BufferStore, AddressOf)):
@@ -195,6 +195,6 @@ def writes(stmt: Stmt) -> set[Buffer]:
 
 
 def _read(call: TileCall) -> set[Buffer]:
-    """The operands that a tile operation only reads: the factors of a product, the source of a copy."""
+    """Return the read-only operands of a tile operation: factors of a product, source of a copy."""
     count = 2 if call.op.endswith("gemm") else 1
     return {region.buffer.root for region in call.operands[:count] if isinstance(region, Region)}

@@ -1,4 +1,4 @@
-"""PlanPipelines: how the pipelined loops of a kernel are executed."""
+"""The PlanPipelines pass: choose how each pipelined loop is executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T.annotate_consumer_reg_alloc ask for, and T.no_set_max_nreg."""
 
 
 def plan_pipelines(func: PrimFunc, arch: str) -> PrimFunc:
-    """`func` without T.Pipelined: its loops run as pipelines of warps, begin copies ahead of time, or do neither."""
+    """Lower T.Pipelined: loops become warp-specialised pipelines, prefetching loops or plain loops."""
     ids = next((n for n in func.nodes if isinstance(n, ScopeIds) and n.kind == "thread"), None)
     scope = next((n for n in func.nodes if isinstance(n, Scope) and n.kind == "thread"), None)
     if ids is None or scope is None:
@@ -53,18 +53,18 @@ def _planned(func: PrimFunc, ids: ScopeIds, scope: Scope, loops: list[PipelinedL
 
 
 def _asked(attrs: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The register counts that a program requests, if it names both roles'."""
+    """Return the register counts that a program requests, if it specifies both roles."""
     producer, consumer = (attrs.get(name) for name in (PRODUCER_NREG, CONSUMER_NREG))
     return (int(producer), int(consumer)) if producer and consumer else None
 
 
 def _by_hand(body: Stmt) -> bool:
-    """Return whether the program itself says what each warpgroup does."""
+    """Return whether the program assigns work to warpgroups itself."""
     return any(isinstance(node, Hint) and node.message == WARP_SPECIALISED for node in walk(body))
 
 
 class _Replaced(Mutator):
-    """Statements replaced by others."""
+    """Replaces statements by given ones."""
 
     def __init__(self, made: dict[int, Stmt]) -> None:
         self.made = made
@@ -74,7 +74,7 @@ class _Replaced(Mutator):
 
 
 class _Serial(Mutator):
-    """Pipelined loops as ordinary ones."""
+    """Turns pipelined loops into ordinary ones."""
 
     def visit_Hint(self, node: Hint) -> Stmt:
         made = self.rebuild(node)

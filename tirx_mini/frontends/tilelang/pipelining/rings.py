@@ -1,4 +1,4 @@
-"""Rings: the tiles of pipelined loops, once for each stage, with the mbarriers of the stages (PTX ISA: "mbarrier").
+"""Ring buffers of pipelined loops: one tile and one pair of mbarriers per stage (PTX ISA: "mbarrier").
 
 The producer waits for `empty`, and the bytes of its copies complete a phase of `full`; the consumers wait for `full`,
 and arrive at `empty` when they have used the tiles.
@@ -16,7 +16,7 @@ from .stages import staged
 
 @dataclass(frozen=True)
 class Ring:
-    """The tiles of a group of copies, once for each stage, and the mbarriers of the stages.
+    """The tiles and mbarriers of a copy group, one of each per stage.
 
     tiles: by the buffer of the program.
     """
@@ -29,7 +29,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Position:
-    """The stage at which a role is, and the parity of the phase that it waits for next."""
+    """The current stage of a role, and the phase parity that it waits for next."""
 
     stages: int
     stage: Buffer
@@ -59,7 +59,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipelined loop, its rings, and where both roles are in them."""
+    """A pipelined loop with its rings and the positions of both roles."""
 
     loop: PipelinedLoop
     rings: tuple[Ring, ...]

@@ -1,4 +1,4 @@
-"""The part of a kernel that a producer executes: the loops around its copies, and the numbers that these depend on."""
+"""Slicing of the producer: the loops around its copies, and the scalars that the copies depend on."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from tirx_mini.ir import (
 
 
 class NoSlice(Exception):
-    """Copies depend on what only the other threads know."""
+    """A copy depends on values that only the consumer threads have."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """body: the statements. scalars: the variables of a thread that they read and write."""
+    """A program slice. body: its statements. scalars: the thread-local variables that it reads and writes."""
 
     body: Stmt
     scalars: frozenset[Buffer]
 
 
 def slice_of(body: Stmt, copies: Iterable[Stmt]) -> Slice:
-    """The statements of `body` that decide when `copies` are executed and with which operands, and the copies.
+    """Return the slice of `body` that determines when and with which operands `copies` execute.
 
     Raises NoSlice where these depend on shared memory, fragments, tensor memory, or global memory that the kernel
     writes.
@@ -58,7 +58,7 @@ def slice_of(body: Stmt, copies: Iterable[Stmt]) -> Slice:
 
 
 class _Slicer:
-    """wanted: the copies. variables, scalars: what is needed so far."""
+    """Computes a slice. wanted: the copies. variables, scalars: the dependences found so far."""
 
     def __init__(self, body: Stmt, wanted: frozenset[int]) -> None:
         self.wanted = wanted
@@ -71,7 +71,7 @@ class _Slicer:
         return len(self.variables) + len(self.scalars)
 
     def need(self, *exprs: Expr) -> None:
-        """Note what expressions depend on."""
+        """Record the dependences of expressions."""
         for node in (node for expr in exprs for node in walk(expr)):
             if isinstance(node, Var):
                 self.variables.add(node)
@@ -87,7 +87,7 @@ class _Slicer:
             raise NoSlice
 
     def stmt(self, stmt: Stmt) -> Stmt | None:
-        """The rest of a statement."""
+        """Return the part of a statement that belongs to the slice, or None."""
         if id(stmt) in self.wanted:
             self.need(*(node for node in walk(stmt) if isinstance(node, Expr)))
             return stmt
@@ -127,7 +127,7 @@ class _Slicer:
 
 
 class Renamed(Mutator):
-    """Statements with variables of their own, so that they can stand beside the ones that they are copies of."""
+    """Clones statements with fresh variables, so that both copies can coexist."""
 
     def __init__(self) -> None:
         self.own: dict[Var, Var] = {}

@@ -1,5 +1,6 @@
-"""Pipelined loops without warps of their own: all threads begin the copies of later iterations by cp.async, then
-compute an iteration whose copies are complete."""
+"""Software pipelining without warp specialisation: all threads prefetch later iterations by cp.async, then compute the
+iteration whose copies are complete.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ FEWEST = 2
 
 
 def overlapped(body: Stmt, loops: Sequence[PipelinedLoop], threads: int, fences: bool) -> Stmt:
-    """`body`, which `threads` threads execute, with its pipelined loops as loops that begin copies ahead of time.
+    """Rewrite the pipelined loops of `body`, executed by `threads` threads, to prefetch their copies.
 
     fences: whether asynchronous engines read the tiles, which then need a proxy fence.
     """
@@ -89,7 +90,7 @@ class _Overlapped(Mutator):
 
 
 class _Begun(Mutator):
-    """Copies into a stage, as asynchronous ones."""
+    """Rewrites copies into a stage as asynchronous ones."""
 
     def __init__(self, rings: dict[Buffer, Buffer], slot: Expr) -> None:
         self.staged = Staged(rings, slot)

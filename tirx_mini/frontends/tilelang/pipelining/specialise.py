@@ -1,5 +1,5 @@
-"""Warp specialisation: a warp of its own makes the copies of pipelined loops by TMA, and the threads of the program
-do all else.
+"""Warp specialisation: a producer warp performs the TMA copies of pipelined loops, and the program's threads do the
+rest.
 
 A stage has two mbarriers (PTX ISA: "mbarrier"). The producer waits for `empty`, and the bytes of its copies complete a
 phase of `full`; the consumers wait for `full`, and each warp arrives at `empty` when it has used the tiles.
@@ -49,7 +49,7 @@ REGISTERS = {2: (24, 240), 3: (32, 160)}
 
 @dataclass(frozen=True)
 class _Place:
-    """The place at which products are computed, before fragments have registers."""
+    """The context in which products are planned, before fragments have registers."""
 
     arch: str
     team: Team
@@ -60,7 +60,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class Roles:
-    """The threads of a kernel: the program's, and behind them the producer's.
+    """The thread counts of a kernel's roles: the program's threads, followed by the producer's.
 
     registers: of a thread of the producer and of a consumer (PTX ISA: "setmaxnreg"); None to leave them as they are.
     """
@@ -71,7 +71,7 @@ class Roles:
 
     @classmethod
     def of(cls, threads: int, asked: tuple[int, int] | None, fixed: bool) -> Roles:
-        """The roles beside `threads` threads.
+        """Choose the roles for a program of `threads` threads.
 
         asked: the registers that the program asks for. fixed: whether it wants none to be moved.
 
@@ -89,14 +89,14 @@ class Roles:
         return self.threads + self.producer
 
     def moved(self, producer: bool) -> Stmt | None:
-        """The instruction by which a role takes the registers that it needs."""
+        """Return the setmaxnreg instruction that adjusts a role's register count, or None."""
         if self.registers is None:
             return None
         return issue("setmaxnreg.dec" if producer else "setmaxnreg.inc", count=self.registers[0 if producer else 1])
 
 
 def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: str) -> Stmt:
-    """`body`, which the threads of the program execute, as the code of these and of a producer, which makes the copies.
+    """Split `body` into code for the program's threads and for a producer that performs the copies.
 
     Raises NoSlice where the copies depend on what the threads compute.
     """
@@ -127,7 +127,7 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
 
 
 def _flying(loops: Iterable[PipelinedLoop]) -> Iterator[Buffer]:
-    """The results of products in tensor memory that mbarriers order."""
+    """Yield the results of tensor-memory products that mbarriers order."""
     for call in filter(None, map(product_in, loops)):
         result = call.operands[2]
         if isinstance(result, Region) and result.buffer.scope == "tmem":
@@ -140,7 +140,7 @@ def _elected() -> Expr:
 
 
 def _initialised(rings: Iterable[Ring], warps: int) -> list[Stmt]:
-    """The mbarriers: the producer arrives once at a full one, with its bytes, and each warp at an empty one."""
+    """Initialise the mbarriers: one arrival with bytes at a full one, and one arrival per warp at an empty one."""
     counts: list[tuple[Buffer, int]] = []
     for ring in rings:
         counts += [(ring.full, 1), (ring.empty, 1 if ring.group.in_tensor_memory else warps)]
@@ -154,7 +154,7 @@ def _initialised(rings: Iterable[Ring], warps: int) -> list[Stmt]:
 
 
 class _Producer(Mutator):
-    """The slice of the producer, whose copies wait for their stage and fill it."""
+    """Rewrites the producer's slice: each copy waits for its stage and fills it."""
 
     def __init__(self, pipes: Iterable[Pipeline]) -> None:
         made = [(copy, pipe, ring) for pipe in pipes for ring in pipe.rings for copy in ring.group.copies]

@@ -1,4 +1,4 @@
-"""Tiles once for each stage, and statements that use one stage's tiles."""
+"""Per-stage tile buffers, and the rewriting of statements to use one stage."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Mutator, Range, Re
 
 
 def staged(buffer: Buffer, stages: int) -> Buffer:
-    """A tile once for each stage. Its layout is chosen later."""
+    """Return a buffer with one copy of the tile per stage, without a layout."""
     return replace(buffer, shape=(stages, *buffer.shape), layout=None)
 
 
 class Staged(Mutator):
-    """Statements that use the tiles of a stage."""
+    """Rewrites statements to use the tiles of a stage."""
 
     def __init__(self, rings: Mapping[Buffer, Buffer], stage: Expr) -> None:
         self.rings, self.stage = rings, stage

@@ -1,4 +1,4 @@
-"""Rules: how tile operations become the code of a thread."""
+"""Lowering rules for tile operations."""
 
 from collections.abc import Mapping
 

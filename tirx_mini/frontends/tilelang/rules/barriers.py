@@ -1,4 +1,4 @@
-"""`T.alloc_barrier`: mbarriers are initialised by one thread, and the others wait for that."""
+"""Lowering of `T.alloc_barrier`: one thread initialises the mbarriers, and the others wait."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..place import Place
 
 
 class InitBarriers:
-    """PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"."""
+    """Initialises mbarriers (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier")."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
-        """None: mbarriers are 64 bits each, side by side."""
+        """Return no layouts: mbarriers are consecutive 64-bit words."""
         return {}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
-        """``mbarrier.init`` by the first thread, the fence that shows it to others, a barrier of the CTA."""
+        """Emit ``mbarrier.init`` by the first thread, a visibility fence, and a CTA barrier."""
         (region,) = call.operands
         assert isinstance(region, Region)
         init, fence = NAMES["ptx.mbarrier.init"], NAMES["ptx.fence.mbarrier_init"]

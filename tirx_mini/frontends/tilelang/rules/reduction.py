@@ -1,4 +1,4 @@
-"""`T.reduce_sum` and its like: in the registers of each thread, by shuffles in a warp, through shared memory beyond."""
+"""Lowering of `T.reduce_sum` and similar: within a thread, by warp shuffles, then through shared memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ..place import Place
 
 @dataclass(frozen=True)
 class Operator:
-    """The combination of two elements.
+    """A reduction operator.
 
     op: the operator of the IR.
     identity: of a dtype, the value that changes nothing.
@@ -75,10 +75,10 @@ OPERATORS: Mapping[str, Operator] = {
 
 
 class Reduce:
-    """A fragment is combined along a dimension into another one, which every thread that holds a part gets."""
+    """Reduces a fragment along a dimension into another fragment, replicated over the threads that hold parts."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
-        """The result has the layout of the operand without the dimension."""
+        """Return the operand's layout without the reduced dimension, as the layout of the result."""
         source, target, dim = _operands(call)
         layout = place.fragments.get(source.buffer)
         if layout is None or target.buffer.scope != FRAGMENT:
@@ -86,7 +86,7 @@ class Reduce:
         return {target.buffer: _of_result(layout, target.buffer, dim)}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
-        """Each thread combines its own elements, lanes exchange theirs, and then the warps."""
+        """Emit the reduction within each thread, then across lanes, then across warps."""
         source, target, dim = _operands(call)
         if source.buffer.scope != FRAGMENT or target.buffer.scope != FRAGMENT:
             other = source if source.buffer.scope != FRAGMENT else target
@@ -99,10 +99,10 @@ class Reduce:
 
 
 class Finalize:
-    """The partial results of a reducer, of which each thread holds one, are combined."""
+    """Combines the partial results of a reducer over all threads."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
-        """Every thread gets the results."""
+        """Return a layout that replicates the results in every thread."""
         source, target = call.operands
         assert isinstance(source, Region) and isinstance(target, Region)
         layout = place.fragments.get(source.buffer)
@@ -111,7 +111,7 @@ class Finalize:
         return {target.buffer: replace(layout, partial=False)}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
-        """A reduction along a dimension of the threads."""
+        """Emit a reduction along the thread dimension."""
         source, target = call.operands
         assert isinstance(source, Region) and isinstance(target, Region)
         held = place.fragment(source.buffer)
@@ -124,7 +124,7 @@ class Finalize:
 
 
 def result_layout(call: TileCall, place: Place) -> Fragment | None:
-    """The layout in which a reduction leaves its results, where the target has another one; else None."""
+    """Return the layout in which a reduction leaves its results if the target's differs, else None."""
     source, target, dim = _operands(call)
     if source.buffer.scope != FRAGMENT or target.buffer.scope != FRAGMENT:
         return None
@@ -138,7 +138,7 @@ def result_layout(call: TileCall, place: Place) -> Fragment | None:
 
 
 def combine(call: TileCall, a: Expr, b: Expr) -> Expr:
-    """Two results of a reduction, combined."""
+    """Combine two partial results of a reduction."""
     return binary(OPERATORS[call.option("kind")].op, a, b, span=call.span)
 
 
@@ -149,7 +149,7 @@ def _operands(call: TileCall) -> tuple[Region, Region, int]:
 
 
 def _of_result(layout: Fragment, target: Buffer, dim: int) -> Fragment:
-    """The layout of a result, which may keep the reduced dimension with the extent 1."""
+    """Return the layout of a result, which may keep the reduced dimension with extent 1."""
     left = layout.without(dim)
     if len(target.shape) == len(left.shape):
         return replace(left, shape=tuple(target.shape))
@@ -198,7 +198,7 @@ class _Reduction:
     # -- in a thread --------------------------------------------------------------------------------------------
 
     def _in_registers(self) -> list[Stmt]:
-        """The elements of each thread, combined in steps that halve what is left where that is a power of two."""
+        """Reduce the elements of each thread by pairwise halving if their number is a power of two."""
         reduced = [d for d in self.layout.of(REGISTER) if d.dim == self.dim]
         kept = [d for d in self.layout.of(REGISTER) if d.dim != self.dim]
         count = math.prod(d.extent for d in reduced)
@@ -230,7 +230,7 @@ class _Reduction:
         return made
 
     def _inside(self, number: Expr, reduced: Sequence[Digit]) -> Expr | None:
-        """The condition that an element is within the tile, where the digits count further than its extent."""
+        """Return the condition that an element is inside a padded tile, or None without padding."""
         if not self.layout.padded(self.dim):
             return None
         place: Expr = const(0)
@@ -246,7 +246,7 @@ class _Reduction:
     # -- in a warp ----------------------------------------------------------------------------------------------
 
     def _by_shuffles(self, digit: Digit) -> bool:
-        """Return whether a digit counts lanes in powers of two."""
+        """Return whether a digit spans lanes in powers of two, so that shuffles can reduce it."""
         two = not digit.extent & (digit.extent - 1) and not digit.stride & (digit.stride - 1)
         return two and digit.stride * digit.extent <= WARP_SIZE and self.place.team.count % WARP_SIZE == 0
 
@@ -254,7 +254,7 @@ class _Reduction:
         return [digit.stride << bit for bit in reversed(range(digit.extent.bit_length() - 1))]
 
     def _shuffled(self, mask: int) -> Stmt:
-        """Combine with the value of the lane that differs in another bit."""
+        """Combine each value with that of the lane whose index differs in `mask`."""
 
         def body(at: Expr) -> Stmt:
             own = BufferLoad(self.dtype, self.parts, (at,))
@@ -267,7 +267,7 @@ class _Reduction:
     # -- between warps ------------------------------------------------------------------------------------------
 
     def _through_shared(self, across: Sequence[Digit], inside: Sequence[Digit]) -> list[Stmt]:
-        """Each warp stores what it has, and all threads combine what the warps have stored."""
+        """Reduce across warps: each warp stores its results to shared memory, and all threads combine them."""
         groups = math.prod(d.extent for d in across)
         size = math.prod(self.own.covered(dim) for dim in range(len(self.own.shape)))
         scratch = Buffer(f"{self.target.name}_warps", (groups, size), self.dtype, "shared", span=self.call.span)
@@ -330,7 +330,7 @@ class _Reduction:
 
 
 def _at_warps(digit: Digit) -> tuple[Digit, ...]:
-    """A digit of threads as one of the lanes of a warp and one of warps, where it counts both."""
+    """Split a thread digit into a lane digit and a warp digit if it spans both."""
     lanes = WARP_SIZE // digit.stride if digit.stride < WARP_SIZE and WARP_SIZE % digit.stride == 0 else 1
     if lanes == 1 or digit.extent <= lanes or digit.extent % lanes:
         return (digit,)
@@ -339,7 +339,7 @@ def _at_warps(digit: Digit) -> tuple[Digit, ...]:
 
 
 def _digits(number: Expr, digits: Sequence[Digit]) -> Expr:
-    """The register that a number counts to, in the mixed radix of some of the digits of a layout."""
+    """Return the register for a number in the mixed radix of some layout digits."""
     total: Expr = const(0)
     below = 1
     ordered = sorted(digits, key=lambda d: d.stride)

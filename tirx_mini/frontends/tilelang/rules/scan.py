@@ -1,4 +1,4 @@
-"""`T.cumsum` and `T.cummax`: each thread scans lines of its own, through shared memory where the tile is a fragment."""
+"""Lowering of `T.cumsum` and `T.cummax`: each thread scans its own lines in shared memory."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OPERATORS = {"sum": "+", "max": "max"}
 
 
 class Scan:
-    """A thread goes along a line of shared memory and keeps what it has combined in a variable."""
+    """Scans lines of shared memory, one thread per line, with a running value in a variable."""
 
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment]:
-        """None: scans are of shared memory."""
+        """Return no layouts, since scans operate on shared memory."""
         return {}
 
     def lower(self, call: TileCall, place: Place) -> Stmt:
-        """A loop over the lines of a thread, and in it one along the line."""
+        """Emit a loop over a thread's lines, with an inner loop along the line."""
         source, target = call.operands
         assert isinstance(source, Region) and isinstance(target, Region)
         dim, reverse = call.option("dim"), call.option("reverse")

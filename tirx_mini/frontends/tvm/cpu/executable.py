@@ -1,4 +1,4 @@
-"""LLVM's just-in-time compiler, and calls of the functions that it compiled.
+"""JIT compilation by LLVM, and calls of the compiled functions.
 
 Parallel loops call back: the function that a thread is to execute runs without Python's global interpreter lock, which
 `ctypes` releases around it.
@@ -42,7 +42,7 @@ _SCALARS = {
 
 @dataclass(frozen=True, eq=False)
 class CpuExecutable:
-    """A function compiled for this CPU. A call writes results into its arguments: NumPy arrays, tensors in main memory.
+    """A function compiled for this CPU, whose calls write results into NumPy arrays or host tensors.
 
     func: the function with flat accesses.
     original: the function as it was given.
@@ -81,7 +81,7 @@ class CpuExecutable:
         return llvm_module(self.func)
 
     def source(self, stage: str = "llvm", comments: bool = True) -> str:
-        """The function at a stage: "tir", "lowered", "llvm", "optimised" (after LLVM's passes) or "asm"."""
+        """Return the function at a stage: "tir", "lowered", "llvm", "optimised" (after LLVM's passes) or "asm"."""
         if stage in ("tir", "lowered"):
             return (self.original if stage == "tir" else self.func).script()
         if stage in ("llvm", "ll"):
@@ -95,7 +95,7 @@ class CpuExecutable:
 
     @cached_property
     def _module(self) -> tuple[Any, Any]:
-        """The machine and the module after LLVM's passes."""
+        """The target machine, and the module after LLVM's passes."""
         llvm = _llvm()
         target = llvm.Target.from_default_triple()
         features = llvm.get_host_cpu_features().flatten()
@@ -122,7 +122,7 @@ class CpuExecutable:
 
 
 class _Sharing:
-    """Shares the iterations of a loop among threads, each a range of neighbours."""
+    """Distributes the iterations of a loop over threads in contiguous ranges."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -138,13 +138,13 @@ class _Sharing:
 
 
 def vector_bits() -> int:
-    """The width of the widest vectors of this CPU, in bits: 512, 256 or 128."""
+    """Return the widest vector width of this CPU in bits: 512, 256 or 128."""
     features = _llvm().get_host_cpu_features()
     return 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
 
 
 def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
-    """`func`, whose loops a schedule arranged, for this CPU. It is compiled at its first call.
+    """Build a scheduled function for this CPU; it is compiled at its first call.
 
     threads: how many threads share a parallel loop; by default as many as this machine has cores.
     Raises `TirxError` for what only a GPU has, at its line.
@@ -156,7 +156,7 @@ def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
 
 
 def _llvm() -> Any:
-    """LLVM, ready for this machine. Raises `TirxError` where llvmlite is not installed."""
+    """Return llvmlite's binding, initialised for this machine. Raises `TirxError` if llvmlite is not installed."""
     try:
         from llvmlite import binding as llvm
     except ImportError:

@@ -1,4 +1,4 @@
-"""Expressions as LLVM instructions."""
+"""Lowering of expressions to LLVM instructions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMPARE: Mapping[str, str] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">
 
 
 class Expressions:
-    """Writes the expressions of a function.
+    """Emits the expressions of a function.
 
     values: the variables in scope.
     places: the pointers of the buffers in scope.
@@ -50,7 +50,7 @@ class Expressions:
         self.ranges = Analyzer()
 
     def __call__(self, expr: Expr) -> str:
-        """The value of `expr`, as an operand."""
+        """Return the value of `expr` as an LLVM operand."""
         method = getattr(self, f"_{type(expr).__name__.lower()}", None)
         if method is None:
             raise TirxError(f"`{expr!r}` has no meaning on a CPU", expr.span)
@@ -68,7 +68,7 @@ class Expressions:
     # -- memory -------------------------------------------------------------------------------------------------
 
     def address(self, buffer: Buffer, index: Expr) -> tuple[str, DataType]:
-        """A pointer to the element, or the vector, at the flat `index`, and its type."""
+        """Return a pointer to the element or vector at the flat `index`, with its type."""
         base = index.base if isinstance(index, Ramp) else index
         lanes = index.lanes if isinstance(index, Ramp) else 1
         offset = self(self.ranges.simplify(base))
@@ -126,7 +126,7 @@ class Expressions:
         return self.out.value(f"select {flag} {condition}, {kind} {a}, {kind} {b}")
 
     def _division(self, expr: Binary, a: str, b: str) -> str:
-        """Integer division or remainder, which round towards minus infinity."""
+        """Emit integer division or remainder, rounding towards minus infinity."""
         dtype, kind = expr.dtype, llvm_type(expr.dtype)
         bounds = [self.ranges.bounds(side) for side in (expr.a, expr.b)]
         natural = not dtype.is_signed or all(bound is not None and bound[0] >= 0 for bound in bounds)
@@ -145,7 +145,7 @@ class Expressions:
         return self._choose(off, dtype, self.out.value(f"sub {kind} {quotient}, {splat('1', dtype)}"), quotient)
 
     def _lazy(self, expr: Binary) -> str:
-        """``a and b`` or ``a or b`` whose second operand loads: it is evaluated only where it decides."""
+        """Emit ``a and b`` or ``a or b`` with short-circuit evaluation, since the second operand contains a load."""
         known = Const(expr.dtype, expr.op == "or")
         sides = (expr.b, known) if expr.op == "and" else (known, expr.b)
         return self._select(Select(expr.dtype, expr.a, *sides, span=expr.span))
@@ -217,7 +217,7 @@ class Expressions:
         return self.intrinsic(entry.computes, expr.dtype, *operands)
 
     def _from_library(self, name: str, expr: Call, operands: list[str]) -> str:
-        """A call of a function of C's mathematical library, for each lane of a vector."""
+        """Emit a call of a C math library function, once per vector lane."""
         kinds = [llvm_type(arg.dtype.scalar) for arg in expr.args]
         result = llvm_type(expr.dtype.scalar)
         self.declared.add(f"declare {result} @{name}({', '.join(kinds)}) nounwind willreturn memory(none)")
@@ -236,7 +236,7 @@ class Expressions:
         return whole
 
     def intrinsic(self, name: str, dtype: DataType, *operands: str) -> str:
-        """A call of an LLVM intrinsic on values of one type."""
+        """Emit a call of an LLVM intrinsic on operands of one type."""
         kind = llvm_type(dtype)
         if name in ("rcp", "rsqrt"):
             value = operands[0] if name == "rcp" else self.intrinsic("sqrt", dtype, *operands)
@@ -248,7 +248,7 @@ class Expressions:
 
 
 def llvm_bits(dtype: DataType) -> int:
-    """The width of a lane of a value; a bool has one bit."""
+    """Return the width of a value's lane in bits; a bool has one bit."""
     return 1 if dtype.is_bool else dtype.bits
 
 

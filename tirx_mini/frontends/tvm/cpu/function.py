@@ -1,4 +1,4 @@
-"""The text of one LLVM function: instructions in static single assignment form, basic blocks, stack memory."""
+"""Builder of one LLVM function's text: SSA instructions, basic blocks and stack allocations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FunctionText:
         return f"%{hint}.{self._count}"
 
     def value(self, text: str, hint: str = "v") -> str:
-        """The name of the result of the instruction `text`."""
+        """Emit the instruction `text` and return the name of its result."""
         name = self.fresh(hint)
         self.lines.append(f"  {name} = {text}")
         return name
@@ -40,17 +40,17 @@ class FunctionText:
         self.lines.append(f"  {text}")
 
     def reserve(self, text: str, hint: str) -> str:
-        """Memory on the stack for the whole function."""
+        """Reserve stack memory for the whole function and return its name."""
         name = self.fresh(hint)
         self.stack.append(f"  {name} = {text}")
         return name
 
     def label(self, hint: str) -> str:
-        """The name of a new basic block."""
+        """Return a fresh basic-block label."""
         return self.fresh(hint)[1:]
 
     def enter(self, label: str) -> None:
-        """Begin a basic block."""
+        """Start a basic block."""
         self.lines.append(f"{label}:")
         self.block = label
 
@@ -72,7 +72,7 @@ class FunctionText:
 
     @contextmanager
     def loop(self, kind: str, start: str, stop: str, step: int, hint: str, metadata: str = ""):
-        """A counted loop; what is emitted inside is its body. Yields the name of the counter."""
+        """Emit a counted loop around the code emitted inside the context, and yield its counter's name."""
         head, body, after = self.label(f"{hint}.head"), self.label(f"{hint}.body"), self.label(f"{hint}.end")
         before, latch = self.block, self.label(f"{hint}.next")
         counter, following = self.fresh(hint), self.fresh(f"{hint}.step")

@@ -1,4 +1,4 @@
-"""A function whose loops a schedule arranged, as an LLVM module."""
+"""Lowering of a scheduled function to an LLVM module."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ UNROLL, NO_VECTORS = '!{!"llvm.loop.unroll.enable"}', '!{!"llvm.loop.vectorize.w
 
 @dataclass
 class _Module:
-    """The state that the functions of a module share.
+    """The state shared by the functions of a module.
 
     loops: what LLVM is told of each loop of which it is told something.
     """
@@ -63,7 +63,7 @@ class _Module:
     bodies: int = 0
 
     def told(self, properties: list[str]) -> str:
-        """The end of the jump that closes a loop with these properties."""
+        """Return the loop metadata to attach to the back edge of a loop with these properties."""
         if not properties:
             return ""
         self.loops.append(properties)
@@ -79,8 +79,8 @@ class _Module:
 
 
 def llvm_module(func: PrimFunc) -> str:
-    """The text of the module. Its function takes a pointer for each buffer, a value for each scalar, and last a
-    pointer to a function that shares the iterations of a loop among threads (`executable.py`).
+    """Return the LLVM text of a module for a function. Its parameters are the buffers' pointers, the scalars, and a
+    pointer to the function that distributes parallel iterations (`executable.py`).
     """
     shared = _Module([], {"declare ptr @malloc(i64)", "declare void @free(ptr)"})
     params = [(_parameter(param), f"%arg.{number}") for number, param in enumerate(func.params)]
@@ -101,7 +101,7 @@ def _parameter(param: Buffer | Var) -> str:
 
 
 class _Statements:
-    """Writes the statements of a function."""
+    """Emits the statements of a function."""
 
     def __init__(self, out: FunctionText, shared: _Module, inside: bool = False) -> None:
         self.out, self.shared = out, shared
@@ -128,7 +128,7 @@ class _Statements:
             self.out.effect(f"call void @free(ptr {pointer})")
 
     def _allocbuffer(self, stmt: AllocBuffer) -> list[str]:
-        """Memory for a buffer. Returns what is to be freed at the end of the block."""
+        """Emit the allocation of a buffer and return the pointer to free at the end of the block, if any."""
         buffer = stmt.buffer
         kind = memory_type(buffer.dtype)
         elements = buffer.size if buffer.layout is None else buffer.layout.cosize()
@@ -215,7 +215,8 @@ class _Statements:
         self.out.enter(after)
 
     def _parallel(self, stmt: For) -> None:
-        """Hand the iterations to the threads: a function of a range of iterations, and what it needs in memory."""
+        """Emit a parallel loop: outline its body as a function of an iteration range, with captured values in memory.
+        """
         used = list(dict.fromkeys(walk(stmt.body)))
         buffers = dict.fromkeys(node.buffer for node in used if isinstance(node, (BufferLoad, BufferStore)))
         captured: list[Buffer | Var] = [buffer for buffer in buffers if buffer in self.expr.places]
@@ -236,7 +237,7 @@ class _Statements:
         self.out.effect(f"call void %share(ptr @unpack.{name}, ptr {context}, i64 {first}, i64 {last})")
 
     def _body(self, stmt: For, name: str, captured: list[Buffer | Var]) -> None:
-        """The function that executes the iterations from `%first` to `%last`."""
+        """Emit the outlined function that executes iterations `%first` to `%last`."""
         kinds = ("ptr noalias" if isinstance(each, Buffer) else _passed(each) for each in captured)
         params = [(kind, f"%c.{number}") for number, kind in enumerate(kinds)]
         out = FunctionText(name, [*params, ("i64", "%first"), ("i64", "%last")])
@@ -259,7 +260,7 @@ class _Statements:
         self.shared.functions.append(out.text())
 
     def _unpack(self, name: str, body: str, captured: list[Buffer | Var]) -> None:
-        """The function that threads call: it loads what was captured, and calls the body."""
+        """Emit the entry point called by threads, which loads the captured values and calls the body."""
         out = FunctionText(name, [("ptr", "%context"), ("i64", "%first"), ("i64", "%last")])
         args: list[str] = []
         for number, each in enumerate(captured):
@@ -270,7 +271,7 @@ class _Statements:
 
 
 def _wraps(loop: For) -> bool:
-    """Return whether an index of a loop may start again, as the remainder by 16 does.
+    """Return whether a loop contains a wrapping index, such as a remainder by 16.
 
     LLVM 22 makes vectors of such a loop as if the index went on: the lanes after the remainder's end load what is
     behind the row (`test_an_index_that_starts_again`). The schedule's own vectors are right, so LLVM adds none here.

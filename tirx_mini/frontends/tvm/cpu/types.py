@@ -1,4 +1,4 @@
-"""Types and constants of the IR as LLVM writes them (LLVM Language Reference Manual)."""
+"""LLVM types and constants for those of the IR (LLVM Language Reference Manual)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCALARS: Mapping[str, str] = {
 
 
 def llvm_type(dtype: DataType) -> str:
-    """The type of a value. Raises `TirxError` for a type that no CPU computes with."""
+    """Return the LLVM type of a value. Raises `TirxError` for types that CPUs do not support."""
     scalar = _SCALARS.get(str(dtype.scalar))
     if scalar is None:
         raise TirxError(f"a CPU does not compute with {dtype}", hint='convert it: A[i].astype("float32")')
@@ -22,12 +22,12 @@ def llvm_type(dtype: DataType) -> str:
 
 
 def memory_type(dtype: DataType) -> str:
-    """The type of an element in memory: a bool is a byte."""
+    """Return the LLVM type of an element in memory, where a bool is a byte."""
     return llvm_type(dtype).replace("i1", "i8") if dtype.is_bool else llvm_type(dtype)
 
 
 def constant(value: int | float | bool, dtype: DataType) -> str:
-    """A literal of one lane."""
+    """Return a scalar literal."""
     if dtype.is_bool:
         return "true" if value else "false"
     if dtype.is_integer:
@@ -46,7 +46,7 @@ def constant(value: int | float | bool, dtype: DataType) -> str:
 
 
 def splat(text: str, dtype: DataType) -> str:
-    """A literal in all lanes of `dtype`."""
+    """Return a vector literal with the same value in all lanes of `dtype`."""
     if dtype.lanes == 1:
         return text
     lane = llvm_type(dtype.scalar)

@@ -1,4 +1,4 @@
-"""How Apache TVM 0.26 spells instructions: their names, their parameters, and the orders of these."""
+"""Instruction spellings of Apache TVM 0.26: names, parameters and parameter order."""
 
 from tirx_mini.isa import OperandKind, Spellings
 

@@ -1,4 +1,4 @@
-"""Names of instructions and of their parameters in TVM 0.26, where the order of the parameters is the instruction's."""
+"""TVM 0.26 names of instructions and parameters whose parameter order matches the instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of TVM 0.26 in orders of their own: memory, barriers, conversions, copies."""
+"""TVM 0.26 signatures with a different parameter order: memory, barriers, conversions and copies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REMOTE: Order = {
 
 
 def _with_condition(given: dict[str, Any]) -> dict[str, Any]:
-    """Without a condition, each thread arrives."""
+    """Add the default predicate, under which each thread arrives."""
     return {**given, "pred": True} if given.get("pred") is None else given
 
 
@@ -47,7 +47,7 @@ _COPY: Order = {
 
 
 def _size_of_condition(given: dict[str, Any]) -> dict[str, Any]:
-    """All bytes where the predicate holds, and none where it does not."""
+    """Convert the predicate to a size: all bytes if it holds, else none."""
     if "size" in given:
         given["size"] = select(as_bool(as_expr(given["size"])), given.get("bytes", 16), 0)
     return given

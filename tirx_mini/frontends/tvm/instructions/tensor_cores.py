@@ -1,4 +1,4 @@
-"""Products, and copies of tensor memory, with the parameters of TVM 0.26."""
+"""TVM 0.26 signatures of matrix products and tensor-memory copies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GROUP_PRODUCT: Order = {
 
 
 def _split_registers(given: dict[str, Any]) -> dict[str, Any]:
-    """The registers of D and of A, which a call gives one after the other."""
+    """Split the concatenated registers of a call into those of D and of A."""
     registers = given.get("d", ())
     given["d"], given["a"] = registers[:-FRAGMENT_REGISTERS], registers[-FRAGMENT_REGISTERS:]
     return given
@@ -46,7 +46,7 @@ _STATIONARY: dict[str, Any] = {"weight_stationary": (True,), "cta_group": (1,)}
 def _product(
     a: str, adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **others: Any
 ) -> tuple[Alias, ...]:
-    """tcgen05.mma with types instead of a kind. Those of B and D are in the instruction descriptor.
+    """Return the alias of tcgen05.mma with dtypes instead of a kind; those of B and D are in the descriptor.
 
     a: the parameter that the operand A is, which is in tensor memory unless it is a descriptor. others: what other
     parameters mean.
@@ -66,7 +66,7 @@ def _product(
 
 
 def _disabled_lanes(given: dict[str, Any]) -> dict[str, Any]:
-    """The words of the lanes that are disabled, which a call lets out where there are none."""
+    """Add the default mask of disabled lanes, which calls may omit."""
     if not given.get("lanes"):
         given["lanes"] = (0,) * (4 * (int_value(given.get("cta_group", 1)) or 1))
     return given
@@ -80,7 +80,7 @@ _SCALED = {
 
 
 def _kind_of_types(given: dict[str, Any]) -> dict[str, Any]:
-    """The kind of the MMAs of dtypes."""
+    """Replace the operand dtypes by the MMA kind."""
     factors, a = given.pop("sfa_dtype", None), given.pop("a_dtype", None)
     if (factors, a == "float4_e2m1fn") in _SCALED:
         given["kind"], given["scale_vec"] = _SCALED[factors, a == "float4_e2m1fn"]
@@ -90,7 +90,7 @@ def _kind_of_types(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at_row_and_column(parameter: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Makes of an address of tensor memory, a lane and a column the address that is meant."""
+    """Return an adapter that combines a tensor-memory address with its row and column."""
 
     def at_row_and_column(given: dict[str, Any]) -> dict[str, Any]:
         row, col = given.pop("row"), given.pop("col")
@@ -102,7 +102,7 @@ def _at_row_and_column(parameter: str) -> Callable[[dict[str, Any]], dict[str, A
 
 
 def _moved(address: Any, row: Any, col: Any) -> Any:
-    """An address of tensor memory moved by lanes and columns (PTX ISA: "Tensor Memory Addressing")."""
+    """Offset a tensor-memory address by lanes and columns (PTX ISA: "Tensor Memory Addressing")."""
     address = as_expr(address[(0,) * address.ndim] if isinstance(address, Buffer) else address)
     if int_value(row) != 0:
         address = binary("+", address, binary("<<", cast("uint32", row), const(16, "uint32")))

@@ -1,4 +1,4 @@
-"""Tensor expressions: what is computed (`compute`), and how (`create_schedule`), as Apache TVM's `te` has them."""
+"""Tensor expressions as in Apache TVM's `te`: definitions (`compute`) and schedules (`create_schedule`)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reductions across threads: a loop that reduces, bound to ``threadIdx``.
+"""Cross-thread reductions: reduction loops bound to ``threadIdx``.
 
 Each thread combines the values of its iteration, puts the result into shared memory, and one thread combines those.
 """
@@ -17,7 +17,7 @@ from .stage import At, Fuse, Split, Stage
 
 
 def across_threads(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, Sequence[Any]]:
-    """A schedule without reductions across threads, and its arguments; copies, where there are any.
+    """Rewrite a schedule's cross-thread reductions, copying the schedule and its arguments if there are any.
 
     Raises `TirxError` for a reduction that its threads cannot share.
     """
@@ -55,7 +55,7 @@ def _share(schedule: Schedule, stage: Stage) -> None:
 
 
 def _partial(schedule: Schedule, stage: Stage, loop: IterVar) -> Stage:
-    """The stage of the partial results of each iteration of `loop`: the one of `rfactor`, or a new one."""
+    """Return the stage that computes the partial results per iteration of `loop`, created by `rfactor` if needed."""
     inside = [each for each in schedule.stages if isinstance(each.place, At) and each.place.stage is stage]
     at_loop = [each for each in inside if isinstance(each.place, At) and each.place.axis is loop]
     if not at_loop and not inside:
@@ -70,7 +70,7 @@ def _partial(schedule: Schedule, stage: Stage, loop: IterVar) -> Stage:
 
 
 def _root(stage: Stage, leaf: IterVar) -> IterVar:
-    """The axis of the tensor that a loop is a part of."""
+    """Return the tensor axis from which a loop derives."""
     axis = leaf
     for relation in reversed(stage.relations):
         if isinstance(relation, Split) and axis in (relation.outer, relation.inner):

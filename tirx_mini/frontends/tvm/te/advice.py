@@ -1,4 +1,4 @@
-"""`check`: what makes a scheduled function slow or wrong, each as a note with its fix."""
+"""`check`: performance and correctness notes on scheduled functions, each with a fix."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ FEW = 4
 def check(
     inputs: Schedule | PrimFunc | IRModule, args: Sequence[Tensor] = (), target: str = "llvm"
 ) -> list[Diagnostic]:
-    """Notes on a function whose loops a schedule arranged: an inner loop without vectors, loops that are not bound,
-    large temporaries, bank conflicts, and reductions that begin with nothing. `str(note.render())` is the page of one.
+    """Return performance and correctness notes on a scheduled function. They cover unvectorised inner loops, unbound
+    loops, large temporaries, bank conflicts and uninitialised reductions. `str(note.render())` is the page of one.
 
     target: "llvm" for a CPU, "cuda" or "sim" for a GPU.
     """
@@ -72,7 +72,7 @@ def _note(message: str, node: Stmt | Buffer, hint: str) -> Diagnostic:
 
 
 def _uninitialised(func: PrimFunc) -> Iterator[Diagnostic]:
-    """Buffers that are only ever added to."""
+    """Yield notes on buffers that are accumulated into without initialisation."""
     stores = [node for node in func.nodes if isinstance(node, BufferStore)]
     begun = {store.buffer for store in stores if not _reads(store)}
     begun |= {store.buffer for store in stores if store.buffer in func.params and not _accumulates(func, store)}
@@ -87,12 +87,12 @@ def _uninitialised(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _reads(store: BufferStore) -> bool:
-    """Return whether a store depends on what the buffer held."""
+    """Return whether a store depends on the buffer's previous contents."""
     return any(isinstance(node, BufferLoad) and node.buffer is store.buffer for node in walk(store.value))
 
 
 def _accumulates(func: PrimFunc, store: BufferStore) -> bool:
-    """Return whether a store adds to the same element more than once: it is in a reduction."""
+    """Return whether a store accumulates into the same element repeatedly, as in a reduction."""
     for block in (node for node in func.nodes if isinstance(node, Block)):
         if store in set(walk(block.body)) and REDUCE in block.kinds:
             return True
@@ -135,7 +135,7 @@ def _temporaries(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _not_vectors(func: PrimFunc) -> Iterator[Diagnostic]:
-    """Innermost loops whose iterations could be the lanes of a vector."""
+    """Yield notes on innermost loops that could be vectorised."""
     for loop in (node for node in func.nodes if isinstance(node, For)):
         trips = int_value(loop.stop)
         innermost = not any(isinstance(node, For) for node in walk(loop.body))
@@ -174,7 +174,7 @@ def _not_bound(func: PrimFunc) -> Iterator[Diagnostic]:
 
 
 def _conflicts(func: PrimFunc) -> Iterator[Diagnostic]:
-    """Accesses of shared memory in which the lanes of the first warp ask the same bank for several words."""
+    """Yield notes on shared-memory accesses with bank conflicts between lanes of the first warp."""
     seen: set[Buffer] = set()
     for node in func.nodes:
         if not isinstance(node, (BufferLoad, BufferStore)) or node.buffer.scope != "shared" or node.buffer in seen:

@@ -1,4 +1,4 @@
-"""Axes: of tensors, of reductions (`reduce_axis`), and the indices of a grid (`thread_axis`)."""
+"""Axes of tensors and reductions (`reduce_axis`), and grid indices (`thread_axis`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VIRTUAL = "vthread"
 
 @dataclass(frozen=True, eq=False)
 class IterVar:
-    """An axis: a variable and the values that it takes, from `first` on `extent` of them.
+    """An axis: a variable with a range of `extent` values starting at `first`.
 
     kind: DATA_PARALLEL for an axis of a tensor, REDUCTION for one that a reduction sums over, THREAD_INDEX for an index
         of the grid; what `split` and `fuse` give has the kind of what they were given.
@@ -42,7 +42,7 @@ class IterVar:
 
     @property
     def size(self) -> Any:
-        """The number of values: a number, or an expression of symbolic extents."""
+        """The number of values, as an integer or an expression of symbolic extents."""
         return 1 if self.extent is None else self.extent
 
     def __repr__(self) -> str:
@@ -88,19 +88,19 @@ class IterVar:
         return binary(">=", self, other)
 
     def equal(self, other: Any) -> Expr:
-        """Return whether the axis is at a value (``==`` compares axes, not their values)."""
+        """Return the condition that the axis has a value (``==`` compares axes, not their values)."""
         return binary("==", self, other)
 
     def __neg__(self) -> Expr:
         return unary("-", self)
 
     def astype(self, dtype: str) -> Expr:
-        """The value converted to `dtype`."""
+        """Return the axis value converted to `dtype`."""
         return self.var.astype(dtype)
 
 
 def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
-    """An axis to reduce over: ``reduce_axis((0, K))`` has the values 0, …, K - 1."""
+    """Return a reduction axis: ``reduce_axis((0, K))`` has the values 0, …, K - 1."""
     given = (0, dom) if isinstance(dom, (int, Expr)) else dom
     if not isinstance(given, (tuple, list)) or len(given) != 2 or int_value(given[0]) is None:
         raise TirxError(f"the domain of {name} is {dom!r}", caller_span(), "write (first, end), as in (0, K)")
@@ -114,7 +114,7 @@ def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:
-    """An index of the grid to `bind` loops to: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
+    """Return a grid index to `bind` loops to: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
 
     ``thread_axis("vthread")`` is a virtual thread: its iterations are executed by each thread, one after the other.
     Raises `TirxError` for another name than these: blockIdx or threadIdx with .x, .y or .z, and vthread.

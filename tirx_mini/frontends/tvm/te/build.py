@@ -1,4 +1,4 @@
-"""`build`: a schedule, or the loops that it became, as a function to call."""
+"""`build`: compilation of a schedule, or of its lowered loops, to a callable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tensor import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """A function that is several kernels. A call launches them in order.
+    """A function of several kernels, launched in order by one call.
 
     func: the function.
     kernels: the kernels, each with the positions of its arguments among those of the function and the temporaries.
@@ -40,7 +40,7 @@ class Launches:
             kernel(*(values[position] for position in positions))
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
-        """The kernels at a stage, one after the other."""
+        """Return the concatenated sources of the kernels at a stage."""
         if stage == "tir":
             return self.func.script()
         return "\n".join(kernel.source(stage, comments) for kernel, _ in self.kernels)
@@ -53,7 +53,7 @@ def build(
     target_host: Any = None,
     name: str = "main",
 ) -> Any:
-    """A schedule, or a function that one became, as a function to call with arrays or tensors.
+    """Compile a schedule, or a lowered function, to a callable for arrays or tensors.
 
     args: the parameters of a schedule's function, as in `lower`.
     target: "llvm" for this CPU, "cuda" or "sim" for a GPU; by default that of the enclosing ``with target:``, else
@@ -82,7 +82,7 @@ def build(
 
 
 def _storage(buffer: Buffer, args: Sequence[Any]) -> Any:
-    """Memory for a temporary, where the arguments are."""
+    """Allocate a temporary in the same memory as the arguments."""
     tensor = next((arg for arg in args if getattr(getattr(arg, "device", None), "type", "") == "cuda"), None)
     if tensor is not None and hasattr(tensor, "data_ptr"):
         import torch

@@ -1,4 +1,4 @@
-"""`double_buffer`: what a loop needs next is copied into a second buffer, before the loop uses the first one."""
+"""`double_buffer`: prefetching of the next iteration's data into a second buffer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALIGN_BITS = 128
 
 @dataclass(frozen=True)
 class Ahead:
-    """A copy that is one iteration ahead of its loop.
+    """A copy that runs one iteration ahead of its loop.
 
     before: its allocation and the first copy, before the loop. next: the copy for the next iteration, at the beginning
     of an iteration. buffers: what the loop reads in the place of the buffer.
@@ -45,7 +45,7 @@ class Ahead:
 
 
 def ahead(fill: Stmt, buffer: Buffer, loop: Var, extent: int) -> Ahead:
-    """`fill`, which writes `buffer` for each of the `extent` iterations of `loop`, one iteration ahead."""
+    """Rewrite `fill`, which writes `buffer` in each of `extent` iterations of `loop`, to run one iteration ahead."""
     layout = None
     if buffer.layout is not None:
         units = max(1, ALIGN_BITS // buffer.dtype.bits)
@@ -63,7 +63,7 @@ def ahead(fill: Stmt, buffer: Buffer, loop: Var, extent: int) -> Ahead:
 
 
 def reading(body: Stmt, copies: Sequence[Ahead], loop: Var) -> Stmt:
-    """The body of the loop, which reads the half that was filled for this iteration."""
+    """Rewrite the body of the loop to read the half filled for the current iteration."""
     for copy in copies:
         body = _in_half(body, copy.single, copy.double, loop % 2)
     return body
@@ -74,7 +74,7 @@ def _in_half(stmt: Stmt, buffer: Buffer, double: Buffer, half: Expr) -> Stmt:
 
 
 class _Half(Mutator):
-    """Replace accesses of a buffer by accesses of one half of a double buffer."""
+    """Redirects accesses of a buffer to one half of a double buffer."""
 
     def __init__(self, buffer: Buffer, double: Buffer, half: Expr) -> None:
         self.replaced, self.double, self.half = buffer, double, half

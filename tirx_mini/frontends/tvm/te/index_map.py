@@ -1,4 +1,4 @@
-"""Index maps: new indices as functions of old ones, and their inverses."""
+"""Index maps: functions from old to new indices, and their inverses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tirx_mini.script import caller_span
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IndexMap:
-    """``IndexMap.from_func(lambda i, j: (i // 16, j, i % 16))``: new indices in the place of (i, j).
+    """A map from old to new indices: ``IndexMap.from_func(lambda i, j: (i // 16, j, i % 16))``.
 
     initial_indices: the variables that `final_indices` are written in.
     """
@@ -29,7 +29,7 @@ class IndexMap:
     def from_func(
         mapping_function: Callable[..., Any], ndim: int | None = None, inverse_index_map: Any = None, **_: Any
     ) -> IndexMap:
-        """The map that a function computes. ndim: the number of indices, for a function of ``*indices``.
+        """Return the map that a function computes. ndim: the number of indices, for a function of ``*indices``.
 
         inverse_index_map: accepted as TVM has it; the inverse follows from the map.
         """
@@ -44,7 +44,7 @@ class IndexMap:
         return IndexMap(variables, tuple(map(as_expr, kept)))
 
     def map_indices(self, indices: Sequence[Any]) -> list[Expr]:
-        """The new indices of an element."""
+        """Return the new indices of an element."""
         if len(indices) != len(self.initial_indices):
             count = len(self.initial_indices)
             raise TirxError(f"the index map has {count} indices, but it is given {len(indices)}", caller_span())
@@ -52,7 +52,7 @@ class IndexMap:
         return [Analyzer().simplify(substitute(index, values)) for index in self.final_indices]
 
     def map_shape(self, shape: Sequence[Any]) -> list[int]:
-        """The extents of the new indices."""
+        """Return the extents of the new indices."""
         ranges = self._ranges(_numbers(shape))
         bounds = [ranges.bounds(ranges.simplify(index)) for index in self.final_indices]
         if any(each is None or each[0] < 0 for each in bounds):
@@ -60,7 +60,7 @@ class IndexMap:
         return [each[1] + 1 for each in bounds if each is not None]
 
     def inverse(self, shape: Sequence[Any]) -> IndexMap:
-        """The old indices in terms of the new ones, for old extents `shape`.
+        """Return the old indices in terms of the new ones, for old extents `shape`.
 
         Raises `TirxError` unless the map permutes digits: each new index is a sum of ``i // a % b * c``.
         """
@@ -94,7 +94,7 @@ class IndexMap:
     def _digits(
         self, name: Var, index: Expr, extents: dict[Var, int], made: dict[Var, list[_Digit]]
     ) -> None:
-        """Take an index apart into digits of the variables, and note where each of them is found."""
+        """Decompose an index into digits of the variables, and record the expression of each."""
         terms = [self._term(part, extents) for part in _summands(index) if int_value(part) != 0]
         scale = 1
         ordered = sorted(terms, key=lambda term: term.scale)
@@ -107,7 +107,7 @@ class IndexMap:
             scale *= term.size
 
     def _term(self, part: Expr, extents: dict[Var, int]) -> _Term:
-        """``var // low % size * scale``."""
+        """Parse a term of the form ``var // low % size * scale``."""
         scale = 1
         while isinstance(part, Binary) and part.op == "*" and int_value(part.b) is not None:
             scale, part = scale * (int_value(part.b) or 1), part.a
@@ -132,7 +132,7 @@ class IndexMap:
         raise TirxError(f"the inverse of the index map {self} is not known: {why}", caller_span(), hint)
 
     def is_equivalent_to(self, other: IndexMap) -> bool:
-        """Return whether another map has the same new indices."""
+        """Return whether another map computes the same new indices."""
         if len(self.initial_indices) != len(other.initial_indices):
             return False
         pairs = zip(self.final_indices, other.map_indices(self.initial_indices), strict=False)
@@ -151,7 +151,7 @@ class _Term(NamedTuple):
 
 
 class _Digit(NamedTuple):
-    """`size` values of a variable in steps of `low`, and where they are found."""
+    """A digit of a variable, with `size` values in steps of `low`, and the expression that computes it."""
 
     low: int
     size: int
@@ -173,7 +173,7 @@ def _numbers(shape: Sequence[Any]) -> list[int]:
 
 
 def index_map_of(given: Any, ndim: int) -> IndexMap:
-    """A map, or the function of one."""
+    """Return an index map, converting a function if necessary."""
     made = given if isinstance(given, IndexMap) else IndexMap.from_func(given, ndim)
     if len(made.initial_indices) != ndim:
         raise TirxError(f"the index map {made} has {len(made.initial_indices)} indices, not {ndim}", caller_span())

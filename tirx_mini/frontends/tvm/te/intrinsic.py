@@ -1,4 +1,4 @@
-"""Instructions that compute a small tensor, as `tensorize` puts them in the place of loops."""
+"""Tensor intrinsics, which `tensorize` substitutes for loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Statements = Stmt | tuple[Stmt | None, ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorIntrin:
-    """An instruction, described by the computation that it performs.
+    """An instruction described by the computation that it performs.
 
     op: the computation.
     inputs: the tensors that it reads, in the order in which `lower` is given their regions.
@@ -40,7 +40,7 @@ def decl_tensor_intrin(
     binds: Any = None,
     **_: Any,
 ) -> TensorIntrin:
-    """An instruction that computes what `op` does: ``fcompute(inputs, outputs)`` returns its statements.
+    """Declare an instruction that computes `op`: ``fcompute(inputs, outputs)`` returns its statements.
 
     The statements of a reduction are three: all of it at once (or None), its initialisation, and one more step.
     The literal ``...`` in the place of the function describes an instruction that no stage can be lowered to yet.

@@ -1,4 +1,4 @@
-"""`lower`: a schedule as TIR, the loops that it stands for."""
+"""`lower`: lowering of a schedule to TIR loops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def lower(
     name: str = "main",
     simple_mode: bool = False,
 ) -> IRModule:
-    """The loops of a schedule, as a module with one function.
+    """Lower a schedule to loops, returned as a module with one function.
 
     args: the parameters: all placeholders that are read, and all outputs; variables of `te.var` that bodies use. The
         text of a schedule with symbolic extents has 1024 in their place.
@@ -76,7 +76,7 @@ def lower(
 
 @dataclass(eq=False)
 class _Lowering:
-    """One schedule on its way to loops."""
+    """The lowering of one schedule."""
 
     schedule: Schedule
     args: Sequence[Tensor | Var]
@@ -129,7 +129,7 @@ class _Lowering:
     # -- which elements each stage computes --------------------------------------------------------------------
 
     def _infer(self, stage: Stage) -> None:
-        """The region of a stage, its loops, and its storage."""
+        """Infer the region, loops and storage of a stage."""
         shape = stage.tensor.shape
         first: tuple[Expr, ...] = (const(0),) * len(shape)
         sizes, scope = shape, stage.scope or "global"
@@ -152,13 +152,13 @@ class _Lowering:
             )
 
     def _around(self, place: At) -> list[Loop]:
-        """The loops around a stage that is computed at `place`."""
+        """Return the loops around a stage that is computed at `place`."""
         loops = list(outside(self.nests[place.stage], place.axis))
         return loops + (self._around(place.stage.place) if isinstance(place.stage.place, At) else [])
 
     @staticmethod
     def _scope(stage: Stage, fixed: Sequence[Loop]) -> str:
-        """The memory of a stage within the loops `fixed`."""
+        """Return the memory scope of a stage nested in the loops `fixed`."""
         inside = {loop.thread.split(".")[0] for loop in fixed}
         scope = stage.scope or ("local" if "threadIdx" in inside else "shared" if "blockIdx" in inside else "global")
         if scope == "global" and inside & {"threadIdx", "blockIdx"}:
@@ -179,7 +179,7 @@ class _Lowering:
         return scope
 
     def _needed(self, stage: Stage, fixed: Sequence[Loop], scope: str) -> tuple[Any, ...]:
-        """The region of a stage that its readers need in one iteration of the loops around it."""
+        """Return the region of a stage that its readers need per iteration of the enclosing loops."""
         at = stage.place
         assert isinstance(at, At)
         together = ("threadIdx", VIRTUAL) if scope == "shared" else ()
@@ -215,7 +215,7 @@ class _Lowering:
     # -- loops --------------------------------------------------------------------------------------------------
 
     def _emit(self, stage: Stage) -> Stmt:
-        """The loops of a stage, with the loops of the stages that are computed at them."""
+        """Emit the loops of a stage, with the stages attached to them."""
         nest, depth = self.nests[stage], len(self.nests[stage].loops)
         if stage.tensorized is not None:
             axis, intrin = stage.tensorized
@@ -234,7 +234,7 @@ class _Lowering:
         return update
 
     def _loop_of(self, stage: Stage, loop: Loop, body: Stmt) -> Stmt:
-        """A loop of a stage around `body` and the stages that are computed at it."""
+        """Emit a loop of a stage around `body` and the stages attached to the loop."""
         attached: list[Stmt] = []
         copies: list[Ahead] = []
         for inner in self.computed:
@@ -251,7 +251,7 @@ class _Lowering:
         return seq(*(copy.before for copy in copies), whole)
 
     def _around_init(self, nest: Nest, init: Stmt, start: int, depth: int) -> Stmt:
-        """The loops of an initialisation: the loops that do not reduce, with variables of their own."""
+        """Emit the loops of an initialisation: clones of the non-reduction loops with fresh variables."""
         for loop in reversed([loop for loop in nest.loops[start:depth] if loop.axis.kind != REDUCTION]):
             own = replace(loop, var=Var(loop.var.dtype, f"{loop.var.name}.init"))
             self.ranges = self.ranges.bind(own.var, 0, own.extent - 1)
@@ -279,13 +279,13 @@ class _Lowering:
         return self._guarded(nest, self._stores(stage, indices, values), False)
 
     def _stores(self, stage: Stage, indices: Sequence[Expr], values: Sequence[Expr]) -> Stmt:
-        """The stores of the values of an element. Those that another store would change come first."""
+        """Emit the stores of an element's values, ordered so that no store changes a later one's operands."""
         storages = [self.storages[tensor] for tensor in stage.tensors]
         places = [(storage.buffer, storage.place(indices, self.ranges)) for storage in storages]
         return stored(places, values, stage.op.span)
 
     def _guarded(self, nest: Nest, body: Stmt, reduces: bool) -> Stmt:
-        """`body` for the iterations that are to execute it."""
+        """Guard `body` by the conditions of valid iterations."""
         conditions = [condition for condition, of_reduction in nest.guards if reduces or not of_reduction]
         if not conditions:
             return body
@@ -295,7 +295,7 @@ class _Lowering:
         return If(together, body, span=nest.stage.op.span)
 
     def _expr(self, value: Expr, values: Mapping[Var, Expr]) -> Expr:
-        """An expression of a compute with the values of its axes, and with buffers for its tensors."""
+        """Substitute axis values and storage buffers into a compute expression."""
         return self.ranges.simplify(_Placed(self).expr(substitute(value, values)))
 
 
@@ -314,7 +314,7 @@ class _Placed(Mutator):
 
 
 def _inlined(schedule: Schedule) -> dict[Stage, Expr]:
-    """The body of each stage that is computed, with the elements of inlined stages in the place of their loads."""
+    """Return the body of each computed stage, with inlined stages substituted for their loads."""
     bodies: dict[Stage, Expr] = {}
     inline: dict[Buffer, tuple[Stage, Expr]] = {}
 
@@ -343,7 +343,7 @@ def _loads(body: Expr, tensors: Sequence[Tensor]) -> list[BufferLoad]:
 
 
 def _first_reduction(nest: Nest) -> int:
-    """The position of the outermost loop that reduces, or the number of loops."""
+    """Return the position of the outermost reduction loop, or the number of loops."""
     reduces = (number for number, loop in enumerate(nest.loops) if loop.axis.kind == REDUCTION)
     return next(reduces, len(nest.loops))
 

@@ -1,4 +1,4 @@
-"""Functions of the elements of tensors. On a GPU they are its instructions, on a CPU those of LLVM."""
+"""Elementwise math functions, lowered to GPU instructions or LLVM functions."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from tirx_mini.script import tirx
 
 
 def exp(x: Any) -> Expr:
-    """e to the power of `x`."""
+    """Return e to the power of `x`."""
     return _typed(x, lambda value: exp2(value * math.log2(math.e)))
 
 
 def exp2(x: Any) -> Expr:
-    """2 to the power of `x`."""
+    """Return 2 to the power of `x`."""
     return _typed(x, lambda value: _called("ptx.ex2.approx", value))
 
 
 def log(x: Any) -> Expr:
-    """The natural logarithm of `x`."""
+    """Return the natural logarithm of `x`."""
     return _typed(x, lambda value: log2(value) * math.log(2))
 
 
 def log2(x: Any) -> Expr:
-    """The logarithm of `x` to the base 2."""
+    """Return the base-2 logarithm of `x`."""
     return _typed(x, lambda value: _called("ptx.lg2.approx", value))
 
 
 def sqrt(x: Any) -> Expr:
-    """The square root of `x`."""
+    """Return the square root of `x`."""
     return _typed(x, lambda value: _called("ptx.sqrt.rn", value))
 
 
 def rsqrt(x: Any) -> Expr:
-    """1 / the square root of `x`."""
+    """Return the reciprocal square root of `x`."""
     return _typed(x, lambda value: _called("ptx.rsqrt.approx", value))
 
 
 def sigmoid(x: Any) -> Expr:
-    """1 / (1 + exp(-x))."""
+    """Return the logistic function of `x`, 1 / (1 + exp(-x))."""
     return _typed(x, lambda value: const(1.0, value.dtype) / (exp(-value) + 1.0))
 
 
 def tanh(x: Any) -> Expr:
-    """The hyperbolic tangent of `x`."""
+    """Return the hyperbolic tangent of `x`."""
     return _typed(x, lambda value: sigmoid(value * 2.0) * 2.0 - 1.0)
 
 
 def abs(x: Any) -> Expr:
-    """The absolute value of `x`."""
+    """Return the absolute value of `x`."""
     value = as_expr(x)
     return binary("max", value, unary("-", value))
 
 
 def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Expr:
-    """`true_value` where `cond` holds, else `false_value`; only one of the two is evaluated."""
+    """Return `true_value` if `cond` holds, else `false_value`; only one of them is evaluated."""
     return _select(cond, true_value, false_value)
 
 
@@ -74,7 +74,7 @@ pow = power
 
 
 def isnan(x: Any) -> Expr:
-    """Return whether `x` is not a number."""
+    """Return whether `x` is NaN."""
     value = as_expr(x)
     return binary("!=", value, value)
 
@@ -84,7 +84,7 @@ def _called(path: str, value: Expr) -> Call:
 
 
 def _typed(x: Any, function: Any) -> Expr:
-    """A function of float32 values, applied to one of any type."""
+    """Apply a float32 function to a value of any type."""
     value = as_expr(x)
     result = function(cast(FLOAT32, value))
     return cast(value.dtype, result) if value.dtype.is_float else result

@@ -1,4 +1,4 @@
-"""The loops of one stage: their extents, and the values of the stage's axes in terms of them."""
+"""The loop nest of one stage: extents, and axis values in terms of the loops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Loop:
 
     @property
     def value(self) -> Expr:
-        """The value of the variable: a loop of one iteration is not written, and its variable is 0."""
+        """The value of the variable, or 0 for a loop of one iteration, which is not emitted."""
         return self.var if self.written else const(0)
 
     @property
@@ -38,7 +38,7 @@ class Loop:
 
 @dataclass(eq=False)
 class Nest:
-    """The loops of a stage that computes a region of its tensor.
+    """The loop nest of a stage that computes a region of its tensor.
 
     first: where the region begins, for each axis of the tensor.
     sizes: its extent along each axis.
@@ -59,7 +59,7 @@ class Nest:
 
 
 def nest_of(stage: Stage, first: tuple[Expr, ...], sizes: tuple[int, ...], ranges: Analyzer) -> tuple[Nest, Analyzer]:
-    """The loops of `stage` for a region of its tensor, and `ranges` with the variables of the loops."""
+    """Return the loop nest of `stage` for a region of its tensor, and `ranges` extended by its variables."""
     nest = Nest(stage, first, sizes)
     extents = extents_of_loops(stage, sizes)
     for leaf in stage.leaves:
@@ -105,7 +105,7 @@ def _guard(nest: Nest, condition: Expr, reduces: bool, ranges: Analyzer) -> None
 
 
 def extents_of_loops(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, int]:
-    """The number of iterations of every axis and loop of a stage."""
+    """Return the number of iterations of every axis and loop of a stage."""
     extents = dict(zip(stage.compute.axis, sizes, strict=True))
     extents |= {axis: axis.size for axis in stage.compute.reduce_axis}
     for relation in stage.relations:
@@ -124,7 +124,7 @@ def extents_of_loops(stage: Stage, sizes: tuple[int, ...]) -> Mapping[IterVar, i
 
 
 def outside(nest: Nest, axis: IterVar) -> Iterator[Loop]:
-    """The loops from the outermost one to the loop of `axis`."""
+    """Yield the loops from the outermost one to the loop of `axis`."""
     for loop in nest.loops:
         yield loop
         if loop.axis is axis:

@@ -1,4 +1,4 @@
-"""`create_prim_func`: a computation as a function with one block for each tensor, for `tir.Schedule`."""
+"""`create_prim_func`: conversion of a computation to a function with one block per tensor, for `tir.Schedule`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .tree import in_loops, stored
 
 
 def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
-    """The function that computes the tensors of `ops`: its parameters, inputs and outputs, in this order."""
+    """Return the function that computes the tensors `ops`, with inputs and outputs as parameters in this order."""
     if symbols_of(ops):
         hint = "give the tensors extents that are numbers"
         raise TirxError("create_prim_func: the extents of its tensors are symbolic", caller_span(), hint)
@@ -55,7 +55,7 @@ def create_prim_func(ops: Sequence[Tensor]) -> PrimFunc:
 
 
 def _nest(op: ComputeOp, buffers: dict[Buffer, Buffer]) -> Stmt:
-    """The loops and the block of one tensor."""
+    """Return the loops and the block that compute one tensor."""
     axes = (*op.axis, *op.reduce_axis)
     loops = [Var(INT32, axis.name) for axis in axes]
     own = [Var(INT32, f"v_{axis.name}") for axis in axes]

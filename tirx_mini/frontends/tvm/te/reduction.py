@@ -17,7 +17,7 @@ from .axis import REDUCTION, IterVar
 
 @dataclass(frozen=True)
 class Reducer:
-    """A commutative and associative combination of two values, and its neutral element.
+    """A commutative and associative binary operator with its identity element.
 
     combine: the combination of two values.
     identity: the neutral element of a dtype.
@@ -28,13 +28,13 @@ class Reducer:
     identity: Callable[..., Any]
 
     def __call__(self, expr: Any, axis: Any, where: Any = None, init: Any = None) -> Expr:
-        """The reduction of `expr` over `axis`, or over several; of the values for which `where` holds."""
+        """Reduce `expr` over one or several axes, restricted to values for which `where` holds."""
         return reduce(self, expr, axis, where, init)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Group(Expr):
-    """The values of an element of several tensors, which one `compute` defines together."""
+    """The tuple of values for one element of several tensors, defined by a single `compute`."""
 
     values: tuple[Expr, ...]
 
@@ -47,7 +47,7 @@ class Group(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reduce(Expr):
-    """The combination of the values of `source` over `axes`. Only the body of a `compute` may be one.
+    """A reduction of `source` over `axes`, valid only as the body of a `compute`.
 
     source: the value; a `Group` where several are reduced together.
     where: the values that take part; None for all.
@@ -67,12 +67,12 @@ class Reduce(Expr):
 
     @property
     def identity(self) -> Expr:
-        """The value before the first one is combined."""
+        """The initial value of the reduction."""
         return self.identities[0]
 
     @property
     def identities(self) -> tuple[Expr, ...]:
-        """The values before the first ones are combined: one for each value that is reduced."""
+        """The initial values, one for each reduced value."""
         if self.start is not None:
             found = self.start if isinstance(self.start, Group) else (self.start,)
         else:
@@ -86,11 +86,11 @@ class Reduce(Expr):
         return self.source.values if isinstance(self.source, Group) else (self.source,)
 
     def combined(self, before: Expr) -> Expr:
-        """The value after one more, given that `before` it."""
+        """Return the accumulator after combining one more value with `before`."""
         return self.all_combined((before,))[0]
 
     def all_combined(self, before: Sequence[Expr]) -> tuple[Expr, ...]:
-        """The values after one more of each, given those `before` them."""
+        """Return the accumulators after combining one more value each with `before`."""
         if isinstance(self.source, Group):
             made = tuple(self.reducer.combine(tuple(before), self.source.values))
         else:
@@ -102,7 +102,7 @@ class Reduce(Expr):
 
 
 def reduce(reducer: Reducer, expr: Any, axis: Any, where: Any = None, init: Any = None) -> Reduce:
-    """The reduction of `expr` over the axes `axis`, one or several. Raises `TirxError` for an axis of another kind."""
+    """Reduce `expr` over `axis`, one axis or several. Raises `TirxError` unless these are reduction axes."""
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for each in axes:
         if not isinstance(each, IterVar) or each.kind != REDUCTION:
@@ -117,7 +117,7 @@ def reduce(reducer: Reducer, expr: Any, axis: Any, where: Any = None, init: Any 
 
 
 def _grouped(value: Any) -> Expr:
-    """A value, or several as one."""
+    """Return a single value, or a `Group` of several."""
     if not isinstance(value, (tuple, list)):
         return as_expr(value)
     values = tuple(map(as_expr, value))
@@ -139,27 +139,27 @@ def _check(made: Reduce) -> None:
 
 
 def least(dtype: DataType) -> Expr:
-    """The least value of a dtype."""
+    """Return the least value of a dtype."""
     if dtype.is_float:
         return const(float("-inf"), dtype)
     return const(int(np.iinfo(str(dtype)).min), dtype)
 
 
 def greatest(dtype: DataType) -> Expr:
-    """The greatest value of a dtype."""
+    """Return the greatest value of a dtype."""
     if dtype.is_float:
         return const(float("inf"), dtype)
     return const(int(np.iinfo(str(dtype)).max), dtype)
 
 
 def min_value(dtype: str) -> Expr:
-    """The least finite value of a dtype."""
+    """Return the least finite value of a dtype."""
     kind = DataType(dtype)
     return const(_finite(kind, "min"), dtype) if kind.is_float else least(kind)
 
 
 def max_value(dtype: str) -> Expr:
-    """The greatest finite value of a dtype."""
+    """Return the greatest finite value of a dtype."""
     kind = DataType(dtype)
     return const(_finite(kind, "max"), dtype) if kind.is_float else greatest(kind)
 
@@ -179,7 +179,7 @@ min = Reducer("min", lambda a, b: binary("min", a, b), greatest)
 def comm_reducer(
     fcombine: Callable[[Any, Any], Any], fidentity: Callable[[str], Any], name: str = "reduce"
 ) -> Callable[..., Expr]:
-    """A reduction by `fcombine`, commutative and associative, whose neutral element is ``fidentity(dtype)``.
+    """Return a reduction by `fcombine`, commutative and associative, with identity element ``fidentity(dtype)``.
 
     Several values are reduced together where they are given as a tuple: ``fcombine((a0, a1), (b0, b1))`` and
     ``fidentity(dtype0, dtype1)`` return tuples, too. Raises `TirxError` where they do not.

@@ -1,4 +1,4 @@
-"""`tir.TensorIntrin`: instructions that two functions describe, one what they compute and one how, by their names."""
+"""`tir.TensorIntrin`: named instructions, each defined by a description and an implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGISTERED: dict[str, RegisteredIntrin] = {}
 
 
 class RegisteredIntrin:
-    """An instruction: `desc` computes with loops and blocks what `impl` computes for the same buffers."""
+    """An instruction: `impl` implements the computation that `desc` describes on the same buffers."""
 
     def __init__(self, desc: PrimFunc, impl: PrimFunc, name: str = "tensor_intrin") -> None:
         self.name, self.desc, self.impl = name, desc, impl
@@ -25,7 +25,7 @@ class RegisteredIntrin:
 
     @staticmethod
     def register(name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> None:
-        """Give an instruction a name, by which `tensorize` finds it.
+        """Register an instruction under a name for `tensorize`.
 
         Raises `TirxError` for a name that is taken, unless `override`, and for a description that is not one block in
         loops.
@@ -36,14 +36,14 @@ class RegisteredIntrin:
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> RegisteredIntrin | None:
-        """The instruction of a name. Raises `TirxError` where there is none, unless `allow_missing`."""
+        """Return the instruction of a name. Raises `TirxError` without one, unless `allow_missing`."""
         if name not in _REGISTERED and not allow_missing:
             raise _unknown(name)
         return _REGISTERED.get(name)
 
 
 def registered(name: str) -> TensorIntrin:
-    """The instruction of a name. Raises `TirxError` where there is none."""
+    """Return the instruction of a name. Raises `TirxError` without one."""
     if name not in _REGISTERED:
         raise _unknown(name)
     return _REGISTERED[name].intrin
@@ -80,7 +80,7 @@ def _described(name: str, desc: PrimFunc, impl: PrimFunc) -> TensorIntrin:
 
 
 def _plain(stmt: Stmt) -> Stmt:
-    """A statement without a block around it."""
+    """Remove the enclosing block of a statement."""
     if isinstance(stmt, Block) and not stmt.vars and stmt.init is None:
         return seq(*(AllocBuffer(buffer, span=stmt.span) for buffer in stmt.allocs), stmt.body)
     return stmt

@@ -1,4 +1,4 @@
-"""`rfactor`: a reduction in two steps, of which the first one is data parallel along one of its loops."""
+"""`rfactor`: factoring of a reduction into two steps, the first data parallel along a reduction loop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .tensor import ComputeOp, Tensor, defined
 
 
 def partial_results(stage: Stage, axis: IterVar, factor_axis: int) -> tuple[Tensor, IterVar, Expr]:
-    """The tensor of partial sums of each iteration of a reduction's loop, the axis of the remaining reduction, and the
-    value of an element then.
+    """Return the tensor of a reduction's partial sums. Also return the remaining reduction axis, and the value of an
+    element after the rewrite.
 
     axis: a loop of the reduction of `stage`. factor_axis: the position of the new dimension. Raises `TirxError` for
     another loop.
@@ -61,7 +61,7 @@ def _with_extents(stage: Stage) -> list[tuple[IterVar, int]]:
 
 
 def _values(stage: Stage, leaves: dict[IterVar, Expr]) -> tuple[dict[IterVar, Expr], Expr | None]:
-    """The axes of the reduction in terms of its loops, and the condition that an iteration is one of them."""
+    """Return the reduction axes in terms of the loops, and the condition that an iteration is valid."""
     extents = extents_of_loops(stage, stage.tensor.shape)
     values: dict[IterVar, Expr] = dict(leaves)
     where: Expr | None = None

@@ -1,4 +1,4 @@
-"""Numbers in the bodies of computations, and symbolic extents: `const`, `var`, conditions, and integer division."""
+"""Scalars in computations, and symbolic extents: `const`, `var`, conditions and integer division."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tirx_mini.script import caller_span
 
 
 def const(value: Any, dtype: str | None = None) -> Expr:
-    """A number of a type; by default int32 for whole numbers and float32 for others."""
+    """Return a constant, by default int32 for integers and float32 for other numbers."""
     return constant(value) if dtype is None else constant(value, str(dtype))
 
 
 def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
-    """A number that is known when the function is called: an extent of tensors, or an argument of its own.
+    """Declare a variable known at call time: a symbolic tensor extent or a scalar argument.
 
     A function with symbolic extents is compiled for the sizes of each call, once.
     """
@@ -25,17 +25,17 @@ def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Var:
-    """As `var`, for a number that is not negative."""
+    """Declare a non-negative variable, as `var`."""
     return var(name, dtype)
 
 
 def all(*args: Any, span: Any = None) -> Expr:
-    """Return whether all conditions hold."""
+    """Return the conjunction of all conditions."""
     return _joined("and", args)
 
 
 def any(*args: Any, span: Any = None) -> Expr:
-    """Return whether one of the conditions holds."""
+    """Return the disjunction of all conditions."""
     return _joined("or", args)
 
 
@@ -46,12 +46,12 @@ def _joined(op: str, args: tuple[Any, ...]) -> Expr:
 
 
 def floordiv(a: Any, b: Any, span: Any = None) -> Expr:
-    """The whole number below or at `a` / `b`."""
+    """Return `a` / `b`, rounded down."""
     return binary("//", a, b)
 
 
 def floormod(a: Any, b: Any, span: Any = None) -> Expr:
-    """The remainder of `floordiv`; it has the sign of `b`."""
+    """Return the remainder of `floordiv`, which has the sign of `b`."""
     return binary("%", a, b)
 
 
@@ -59,19 +59,19 @@ indexdiv, indexmod = floordiv, floormod
 
 
 def truncdiv(a: Any, b: Any, span: Any = None) -> Expr:
-    """`a` / `b` without its fraction, as in C."""
+    """Return `a` / `b`, rounded towards zero as in C."""
     a, b = as_expr(a), as_expr(b)
     same_sign = binary("==", binary(">=", a, 0), binary(">", b, 0))
     return select(same_sign, binary("//", a, b), unary("-", binary("//", unary("-", a), b)))
 
 
 def truncmod(a: Any, b: Any, span: Any = None) -> Expr:
-    """The remainder of `truncdiv`; it has the sign of `a`, as in C."""
+    """Return the remainder of `truncdiv`, which has the sign of `a` as in C."""
     return binary("-", a, binary("*", truncdiv(a, b), b))
 
 
 def div(a: Any, b: Any, span: Any = None) -> Expr:
-    """`a` / `b`: of integers as in C, of other numbers exactly."""
+    """Return `a` / `b`, truncated for integers as in C."""
     whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
     return truncdiv(a, b) if whole else binary("/", a, b)
 
@@ -86,7 +86,7 @@ _REFUSED = {
 
 
 def refused(name: str) -> Callable[..., Any] | None:
-    """A function of TVM's `te` that is not here: a call of it raises `TirxError`. None for other names."""
+    """Return a stub that raises `TirxError` for an unsupported function of TVM's `te`, or None for other names."""
     if name not in _REFUSED:
         return None
 

@@ -1,4 +1,4 @@
-"""`create_schedule`: the stages of a computation, in the order in which they are computed."""
+"""`create_schedule`: the stages of a computation in topological order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tensor import ComputeOp, Operation, Tensor, defined
 
 
 class Schedule:
-    """The schedule of the tensors of a computation. ``s[C]`` is the stage of the tensor `C`, or of its operation.
+    """The schedule of a computation. ``s[C]`` is the stage of the tensor `C`, or of its operation.
 
     stages: producers before the stages that read them.
     outputs: the tensors that the computation is for.
@@ -37,11 +37,11 @@ class Schedule:
         raise TirxError(f"{name} is not a tensor of this schedule", caller_span(), f"it has {known}")
 
     def readers(self, tensor: Tensor) -> list[Stage]:
-        """The stages that read a tensor."""
+        """Return the stages that read a tensor."""
         return [stage for stage in self.stages if tensor in stage.op.input_tensors]
 
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """A copy of `tensor` in the memory `scope`, which `readers` read in its place: a new stage.
+        """Add a stage that copies `tensor` into the memory `scope`, and let `readers` read the copy.
 
         readers: tensors or operations, one or a list of them.
         """
@@ -62,7 +62,7 @@ class Schedule:
         return cached
 
     def cache_write(self, tensor: Tensor, scope: str) -> Tensor:
-        """A stage that computes `tensor` in the memory `scope`; the stage of `tensor` then copies it from there."""
+        """Add a stage that computes `tensor` in the memory `scope`; the original stage copies the result."""
         stage, checked = self[tensor], checked_scope(scope)
         op = stage.compute
         stage.single("cache_write")
@@ -82,8 +82,8 @@ class Schedule:
         return cached
 
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor:
-        """Reduce in two steps: a new stage computes what each iteration of the loop `axis` adds up, in parallel along a
-        new dimension, and the stage of `tensor` reduces over that dimension.
+        """Factor a reduction into two stages. The new stage computes the partial result of each iteration of `axis`,
+        along a new dimension; the stage of `tensor` reduces that dimension.
 
         axis: a loop over which `tensor` reduces. factor_axis: the position of the new dimension. The sum has another
         order then, and with it the rounding of its last bits. ``s[tensor].op.reduce_axis[0]`` is the loop that is left.
@@ -101,12 +101,12 @@ class Schedule:
         return partial
 
     def normalize(self) -> Schedule:
-        """The schedule itself, which is always in normal form."""
+        """Return the schedule itself, which is always in normal form."""
         return self
 
 
 def create_schedule(ops: Any) -> Schedule:
-    """The default schedule of the operations `ops`, one or a list: each tensor in full, its loops in order."""
+    """Return the default schedule of `ops`, which computes each tensor in full with its loops in order."""
     given = ops if isinstance(ops, (list, tuple)) else [ops]
     tensors = [op.tensor if isinstance(op, Operation) else op for op in given]
     for tensor in tensors:
@@ -122,7 +122,7 @@ def _fresh_axes(names: Sequence[str], shape: Sequence[int]) -> tuple[IterVar, ..
 
 
 def _replace_body(stage: Stage, body: Any) -> None:
-    """Give a stage another body for the same tensor; its axes and loops stay."""
+    """Replace the body of a stage, keeping its axes and loops."""
     old = stage.compute
     new = ComputeOp(old.name, old.axis, body, span=old.span)
     new.tensors = old.tensors
@@ -130,7 +130,7 @@ def _replace_body(stage: Stage, body: Any) -> None:
 
 
 def _in_order(ops: Iterable[Operation]) -> list[Operation]:
-    """The operations and all that they read, producers first."""
+    """Return the operations and their transitive inputs, producers first."""
     found: dict[Operation, None] = {}
 
     def visit(op: Operation) -> None:

@@ -1,4 +1,4 @@
-"""A stage: how a schedule computes one tensor."""
+"""The schedule of a single tensor."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .tensor import ComputeOp, Operation, Tensor
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """`parent` counts ``outer * extent(inner) + inner``. One of `factor` (the extent of inner) and `parts` (that of
-    outer) is given.
+    """A split of the loop `parent` into ``outer * extent(inner) + inner``. Either `factor`, the extent of inner, or
+    `parts`, the extent of outer, is given.
     """
 
     parent: IterVar
@@ -28,7 +28,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Fuse:
-    """`fused` counts ``outer * extent(inner) + inner``."""
+    """A fusion of two loops into `fused`, which equals ``outer * extent(inner) + inner``."""
 
     outer: IterVar
     inner: IterVar
@@ -36,23 +36,23 @@ class Fuse:
 
 
 def relation_kind(relation: Split | Fuse) -> str:
-    """The kind of the loops of a relation."""
+    """Return the kind of a relation's loops."""
     return relation.parent.kind if isinstance(relation, Split) else relation.fused.kind
 
 
 @dataclass(frozen=True)
 class Root:
-    """The stage is computed in full, before the stages that read it."""
+    """The stage is computed in full, before its readers."""
 
 
 @dataclass(frozen=True)
 class Inline:
-    """Each reader computes the elements that it reads."""
+    """The stage is computed inline, by each reader for the elements that it reads."""
 
 
 @dataclass(frozen=True)
 class At:
-    """The elements that one iteration of the loop `axis` of `stage` needs are computed at its beginning."""
+    """The stage is computed at the start of each iteration of loop `axis` of `stage`, for the elements needed there."""
 
     stage: Stage
     axis: IterVar
@@ -60,7 +60,7 @@ class At:
 
 @dataclass(eq=False)
 class Stage:
-    """The schedule of one tensor: a nest of loops over `leaves`, at a place.
+    """The schedule of one tensor: a loop nest over `leaves`, and its attachment point.
 
     relations: what was split and fused, in order.
     kinds: the kinds of loops that are not serial.
@@ -100,7 +100,7 @@ class Stage:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """All tensors that the stage computes."""
+        """The tensors that the stage computes."""
         return self.op.tensors
 
     def single(self, what: str) -> None:
@@ -112,7 +112,7 @@ class Stage:
 
     @property
     def compute(self) -> ComputeOp:
-        """The operation. Raises `TirxError` for a placeholder, which no loop computes."""
+        """The operation. Raises `TirxError` for a placeholder, which has no loops."""
         if not isinstance(self.op, ComputeOp):
             raise TirxError(f"{self.op.name} is a placeholder: no loops compute it", caller_span())
         return self.op
@@ -124,13 +124,13 @@ class Stage:
 
     @property
     def scheduled(self) -> bool:
-        """Return whether a transformation was applied."""
+        """Return whether a transformation has been applied."""
         return bool(self.relations or self.kinds or self.threads or not isinstance(self.place, Root))
 
     # -- loops --------------------------------------------------------------------------------------------------
 
     def split(self, parent: IterVar, factor: int | None = None, nparts: int | None = None) -> tuple[IterVar, IterVar]:
-        """Two loops for one: the inner one of `factor` iterations, or the outer one of `nparts`."""
+        """Split a loop into two, with an inner extent of `factor` or an outer extent of `nparts`."""
         position = self._leaf(parent, "split")
         if (factor is None) == (nparts is None):
             raise TirxError(f"split of {parent} needs either factor or nparts", caller_span())
@@ -143,7 +143,7 @@ class Stage:
         return outer, inner
 
     def fuse(self, *axes: IterVar) -> IterVar:
-        """One loop for several that follow one another."""
+        """Fuse consecutive loops into one."""
         if not axes:
             raise TirxError("fuse needs at least one loop", caller_span())
         fused = axes[0]
@@ -173,14 +173,14 @@ class Stage:
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: int, y_factor: int
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Two loops as a loop over tiles of `x_factor` by `y_factor`: x.outer, y.outer, x.inner, y.inner."""
+        """Tile two loops by `x_factor` and `y_factor`: x.outer, y.outer, x.inner, y.inner."""
         x_outer, x_inner = self.split(x_parent, factor=x_factor)
         y_outer, y_inner = self.split(y_parent, factor=y_factor)
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
 
     def reorder(self, *axes: IterVar) -> None:
-        """Put the loops `axes` in this order, into the places that they have together."""
+        """Reorder the loops `axes` among the positions that they occupy."""
         places = [self._leaf(axis, "reorder") for axis in axes]
         if len(set(places)) != len(places):
             raise TirxError(f"reorder names a loop twice: {', '.join(map(str, axes))}", caller_span())
@@ -188,22 +188,22 @@ class Stage:
             self.leaves[place] = axis
 
     def vectorize(self, var: IterVar) -> None:
-        """Compute all iterations of a loop as one vector."""
+        """Vectorise a loop."""
         self._independent(var, "vectorize", "vectorized")
         self.kinds[var] = VECTORIZED
 
     def unroll(self, var: IterVar) -> None:
-        """Write out the iterations of a loop one after the other."""
+        """Unroll a loop fully."""
         self._leaf(var, "unroll")
         self.kinds[var] = UNROLLED
 
     def parallel(self, var: IterVar) -> None:
-        """Share the iterations of a loop among the cores of a CPU."""
+        """Execute the iterations of a loop in parallel on the cores of a CPU."""
         self._independent(var, "parallel", "parallel")
         self.kinds[var] = PARALLEL
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Make the iterations of a loop the CTAs, or the threads of a CTA, that an index counts.
+        """Map the iterations of a loop to CTAs or threads by a grid index.
 
         Those of a virtual thread, `thread_axis("vthread")`, each thread executes one after the other, unrolled. The
         threads of a loop that reduces combine their results through shared memory.
@@ -231,7 +231,7 @@ class Stage:
         self.threads[ivar] = thread_ivar
 
     def _across(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Reduce across threads."""
+        """Bind a reduction loop to threads."""
         self._leaf(ivar, "bind")
         self.single("bind")
         known = [thread.thread for thread in self.threads.values()]
@@ -241,7 +241,7 @@ class Stage:
         self.across = (ivar, thread_ivar)
 
     def set_store_predicate(self, predicate: Any) -> None:
-        """Which threads store the result of a reduction across threads, as TVM has it. It is one thread always.
+        """Set the predicate of a cross-thread reduction's storing thread. It has no effect: one thread always stores.
 
         Raises `TirxError` for a stage that is not reduced across threads.
         """
@@ -252,7 +252,7 @@ class Stage:
     # -- place and storage --------------------------------------------------------------------------------------
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute, in each iteration of the loop `scope` of `parent`, the elements that this iteration needs."""
+        """Compute the stage in each iteration of loop `scope` of `parent`, for the elements needed there."""
         self._movable("compute_at")
         if parent is self:
             raise TirxError(f"{self.op.name} cannot be computed at its own loop", caller_span())
@@ -260,7 +260,7 @@ class Stage:
         self.place = At(parent, scope)
 
     def compute_inline(self) -> None:
-        """Have each reader compute the elements that it reads; the tensor is not stored."""
+        """Inline the stage into its readers, without storing the tensor."""
         self._movable("compute_inline")
         if self.compute.reduction is not None:
             raise TirxError(
@@ -271,15 +271,15 @@ class Stage:
         self.place = Inline()
 
     def compute_root(self) -> None:
-        """Compute the tensor in full, before the stages that read it."""
+        """Compute the tensor in full, before its readers."""
         self.place = Root()
 
     def set_scope(self, scope: str) -> None:
-        """Keep the tensor in a memory: "global", "shared" or "local"."""
+        """Set the memory of the tensor: "global", "shared" or "local"."""
         self.scope = checked_scope(scope)
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Pad the rows of the storage, so that neighbours along `axis` are ``factor * n + offset`` elements apart."""
+        """Pad the storage so that neighbours along `axis` are ``factor * n + offset`` elements apart."""
         if axis not in self.compute.axis:
             raise TirxError(
                 f"{axis} is not an axis of {self.op.name}", caller_span(), f"name one of {list(self.compute.axis)}"
@@ -289,7 +289,7 @@ class Stage:
         self.align[axis] = (factor, offset)
 
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """Let an instruction compute what the loop `var` and those inside it compute."""
+        """Replace the loop `var` and its inner loops by an instruction."""
         self._leaf(var, "tensorize")
         self.single("tensorize")
         if not isinstance(tensor_intrin, TensorIntrin):
@@ -297,7 +297,7 @@ class Stage:
         self.tensorized = (var, tensor_intrin)
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """A hint for a loop, as TVM has them, such as "auto_unroll_max_step". None of them changes a result.
+        """Attach a hint to a loop as in TVM, such as "auto_unroll_max_step". Hints never change a result.
 
         The compilers behind a target decide about unrolling themselves, so these hints have no effect; `unroll` has.
         Raises `TirxError` for others than those of `PRAGMAS`.
@@ -307,13 +307,13 @@ class Stage:
             raise TirxError(f"the pragma {pragma_type!r} is not provided", caller_span(), f"use {', '.join(PRAGMAS)}")
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
-        """A hint to load what a later iteration reads of a tensor. It has no effect: CPUs do that themselves."""
+        """Request a prefetch of data for a later iteration; it has no effect, since CPUs prefetch in hardware."""
         self._leaf(var, "prefetch")
         if tensor not in self.op.input_tensors:
             raise TirxError(f"prefetch: {self.op.name} does not read {tensor.name}", caller_span())
 
     def double_buffer(self) -> None:
-        """Keep the stage in two buffers: a loop fills one of them for its next iteration before it uses the other one.
+        """Double-buffer the stage: a loop fills one buffer for its next iteration while it uses the other.
 
         It is for a stage computed at a serial loop (`compute_at`); at another one it changes nothing.
         """
@@ -324,7 +324,7 @@ class Stage:
     # -- checks -------------------------------------------------------------------------------------------------
 
     def _leaf(self, axis: Any, what: str) -> int:
-        """The position of a loop."""
+        """Return the position of a loop."""
         self.compute  # noqa: B018 - raises for a placeholder
         if axis in self.leaves:
             return self.leaves.index(axis)
@@ -370,7 +370,7 @@ SCOPES_OF_STAGES = ("global", "shared", "local", ACCUMULATOR)
 
 
 def checked_scope(scope: str) -> str:
-    """A memory that a stage may be in; "shared.dyn" is "shared". Raises `TirxError` for another one."""
+    """Return the normalised memory of a stage; "shared.dyn" is "shared". Raises `TirxError` for any other name."""
     scope = "shared" if scope == "shared.dyn" else scope
     if scope not in SCOPES_OF_STAGES:
         hint = f"use one of {', '.join(SCOPES_OF_STAGES)}"

@@ -1,4 +1,4 @@
-"""The storage of a tensor's elements."""
+"""Storage of a tensor's elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REGISTERS = 4
 
 
 class Storage(NamedTuple):
-    """The storage of a tensor: from the element `first` of the tensor on, the dimensions `kept` of `buffer`.
+    """The storage of a tensor region that starts at `first`, in the dimensions `kept` of `buffer`.
 
     fragments: the shape of what a lane holds of one tile, for accumulators of tensor cores; None for all others.
     by_dims: whether regions are indexed dimension by dimension, because the size of the buffer may still change.
@@ -31,7 +31,7 @@ class Storage(NamedTuple):
     by_dims: bool = False
 
     def place(self, indices: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, ...]:
-        """The indices in the buffer of an element of the tensor. Raises `TirxError` for accumulators."""
+        """Return the buffer indices of a tensor element. Raises `TirxError` for accumulators."""
         if self.fragments is not None:
             raise TirxError(
                 f"{self.buffer.name} is spread over the lanes of a warp, so single elements of it cannot be accessed",
@@ -41,7 +41,7 @@ class Storage(NamedTuple):
         return tuple(ranges.simplify(indices[dim] - self.first[dim]) for dim in self.kept)
 
     def region(self, first: Sequence[Expr], ranges: Analyzer) -> tuple[Expr, list[int]]:
-        """The start of a region that begins at the element `first`, in elements, and the strides of the dimensions."""
+        """Return the element offset of a region that starts at `first`, and the strides of its dimensions."""
         if self.fragments is None:
             strides = strides_of(self.buffer)
             places = zip(self.place(first, ranges), strides, strict=True)
@@ -59,7 +59,7 @@ class Storage(NamedTuple):
 
 
 def strides_of(buffer: Buffer) -> list[int]:
-    """The distances between neighbours along each dimension, in elements."""
+    """Return the stride of each dimension, in elements."""
     if buffer.layout is not None:
         units = ([int(dim == along) for dim in range(buffer.ndim)] for along in range(buffer.ndim))
         return [buffer.layout.apply_m(*unit) for unit in units]
@@ -77,7 +77,7 @@ def _sum(parts: Sequence[Expr]) -> Expr:
 
 
 def storage_of(stage: Stage, tensor: Buffer, nest: Nest, scope: str, whole: bool) -> Storage:
-    """A buffer for the region of `tensor` that a stage computes.
+    """Create the buffer for the region of `tensor` that a stage computes.
 
     whole: whether dimensions of one element are kept.
     """

@@ -1,4 +1,4 @@
-"""Schedules with symbolic extents. They are lowered and compiled for the sizes of each call."""
+"""Schedules with symbolic extents, lowered and compiled for the sizes of each call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN_EXTENT = 1024
 
 
 def symbols_of(args: Iterable[Tensor | Var]) -> list[Var]:
-    """The variables in the shapes of tensors, in the order of their first mention."""
+    """Return the variables in the shapes of tensors, in order of first use."""
     extents = (extent for arg in args if isinstance(arg, Tensor) for extent in arg.shape if isinstance(extent, Expr))
     return list(dict.fromkeys(node for extent in extents for node in walk(extent) if isinstance(node, Var)))
 
@@ -29,7 +29,7 @@ def symbols_of(args: Iterable[Tensor | Var]) -> list[Var]:
 def specialised(
     schedule: Schedule, args: Sequence[Tensor | Var], sizes: Mapping[Var, int]
 ) -> tuple[Schedule, list[Tensor | Var]]:
-    """A copy of a schedule and of its arguments, in which symbolic extents are numbers.
+    """Return a copy of a schedule and its arguments with symbolic extents replaced by numbers.
 
     Variables that are arguments themselves are no longer among them.
     """
@@ -52,7 +52,7 @@ def _number(extent: Any) -> Any:
 
 
 class SymbolicModule(IRModule):
-    """The result of `lower` for a schedule with symbolic extents: `build` compiles it for the sizes of each call.
+    """The lowered module of a schedule with symbolic extents, which `build` compiles for the sizes of each call.
 
     Its text is that for `SHOWN_EXTENT` in the place of each symbolic extent.
     """
@@ -68,7 +68,7 @@ class SymbolicModule(IRModule):
 
 @dataclass(frozen=True, eq=False)
 class SymbolicFunction:
-    """A schedule with symbolic extents as a function to call. It is compiled for the sizes of each call, once.
+    """A callable schedule with symbolic extents, compiled once for each set of sizes.
 
     module: the schedule and its arguments.
     compiled_for: a schedule without symbolic extents, compiled.
@@ -83,12 +83,12 @@ class SymbolicFunction:
         self.for_arguments(*args)(*self.kept(args))
 
     def kept(self, args: Sequence[Any]) -> list[Any]:
-        """The values without the values of symbolic extents."""
+        """Return the values without those of symbolic extents."""
         sizes = set(symbols_of(self.module.args))
         return [value for arg, value in zip(self.module.args, args, strict=True) if arg not in sizes]
 
     def for_arguments(self, *args: Any) -> Any:
-        """The function for the sizes of these arguments. Raises `ArgumentError` where they do not agree."""
+        """Return the function for the sizes of these arguments. Raises `ArgumentError` for inconsistent sizes."""
         return self._for(self._sizes(args))
 
     @property
@@ -97,13 +97,13 @@ class SymbolicFunction:
 
     @property
     def last(self) -> Any:
-        """The function of the last call; without one, with `SHOWN_EXTENT` for all symbolic extents."""
+        """The function of the last call, or before any call the one for `SHOWN_EXTENT`."""
         if not self._last:
             self._for(dict.fromkeys(symbols_of(self.module.args), SHOWN_EXTENT))
         return self._last[0]
 
     def source(self, stage: str = "llvm", comments: bool = True) -> str:
-        """The function of the last call at a stage."""
+        """Return the source of the last call's function at a stage."""
         return self.last.source(stage, comments)
 
     def _for(self, sizes: Mapping[Var, int]) -> Any:
@@ -114,7 +114,7 @@ class SymbolicFunction:
         return self._known[known]
 
     def _sizes(self, args: Sequence[Any]) -> dict[Var, int]:
-        """The values of the symbolic extents."""
+        """Return the values of the symbolic extents."""
         params, name = self.module.args, next(iter(self.module.functions))
         if len(args) != len(params):
             raise ArgumentError(f"{name} takes {len(params)} arguments, but {len(args)} are given")

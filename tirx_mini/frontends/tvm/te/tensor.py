@@ -1,4 +1,4 @@
-"""Tensors and the operations that define them: `placeholder` and `compute`."""
+"""Tensors and their defining operations: `placeholder` and `compute`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .reduction import Group, Reduce
 
 @dataclass(eq=False)
 class Operation:
-    """Base class of the definitions of tensors."""
+    """Base class of tensor definitions."""
 
     name: str
     span: Span | None = field(default=None, kw_only=True)
@@ -37,7 +37,7 @@ class Operation:
 
     @property
     def tensor(self) -> Tensor:
-        """The tensor, or the first of several."""
+        """The defined tensor, or the first of several."""
         return self.tensors[0]
 
     @property
@@ -46,11 +46,11 @@ class Operation:
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        """The tensors that the operation reads, in the order of their first mention."""
+        """The tensors that the operation reads, in order of first use."""
         return []
 
     def output(self, index: int = 0) -> Tensor:
-        """The tensor, or tensors, that the operation defines."""
+        """Return an output tensor of the operation."""
         if not 0 <= index < len(self.tensors):
             raise TirxError(f"{self.name} has {len(self.tensors)} output(s), and none of index {index}", caller_span())
         return self.tensors[index]
@@ -58,12 +58,12 @@ class Operation:
 
 @dataclass(eq=False)
 class PlaceholderOp(Operation):
-    """A tensor that the caller provides."""
+    """A tensor provided by the caller."""
 
 
 @dataclass(eq=False)
 class ComputeOp(Operation):
-    """A tensor, element by element.
+    """An elementwise definition of a tensor.
 
     axis: one axis for each dimension of the tensor.
     body: the value of an element, in the variables of `axis`: a `Reduce` for a reduction, and a `Group` for values of
@@ -88,7 +88,7 @@ class ComputeOp(Operation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tensor(Buffer):
-    """The result of an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element.
+    """A tensor defined by an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element.
 
     op: a `PlaceholderOp` or a `ComputeOp`. Schedules use the axes of the latter, and know that it is one.
     """
@@ -100,24 +100,24 @@ class Tensor(Buffer):
 
     @property
     def value_index(self) -> int:
-        """Which output of its operation the tensor is."""
+        """The output index of the tensor in its operation."""
         return next(n for n, tensor in enumerate(self.op.tensors) if tensor is self)
 
 
 def tensors_in(expr: Expr) -> list[Tensor]:
-    """The tensors that an expression reads, in the order of their first mention."""
+    """Return the tensors that an expression reads, in order of first use."""
     loads = (node.buffer for node in walk(expr) if isinstance(node, BufferLoad))
     return list(dict.fromkeys(tensor for tensor in loads if isinstance(tensor, Tensor)))
 
 
 def defined(op: Operation, shape: tuple[int, ...], dtype: DataType) -> Tensor:
-    """The tensor that `op` defines."""
+    """Create the tensor that `op` defines."""
     op.tensors = (Tensor(op.name, shape, dtype, op=op, span=op.span),)
     return op.tensor
 
 
 def placeholder(shape: Sequence[int] | int, dtype: str = "float32", name: str = "placeholder") -> Tensor:
-    """A tensor that the caller of the compiled function provides."""
+    """Declare a tensor provided by the caller of the compiled function."""
     return defined(PlaceholderOp(name, span=caller_span()), extents_of(shape, name), DataType(dtype))
 
 
@@ -128,7 +128,7 @@ def compute(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """The tensor of `shape` whose element at (i, j, …) is ``fcompute(i, j, …)``; several where it returns a tuple.
+    """Define a tensor of `shape` with element ``fcompute(i, j, …)`` at (i, j, …), or several tensors for a tuple.
 
     tag, attrs: accepted as TVM has them, and not used.
 
@@ -162,7 +162,7 @@ def compute(
 
 
 def _grouped(body: Any) -> Expr:
-    """The body of a compute: a value, or several that are not reductions."""
+    """Return the body of a compute: a value, or a group of values without reductions."""
     if not isinstance(body, (tuple, list)):
         return as_expr(body)
     values = tuple(map(as_expr, body))
@@ -173,7 +173,7 @@ def _grouped(body: Any) -> Expr:
 
 
 def extents_of(shape: Any, name: str) -> tuple[int, ...]:
-    """A shape, of numbers and of expressions of symbolic extents (`te.var`).
+    """Return a shape as numbers and expressions of symbolic extents (`te.var`).
 
     Raises `TirxError` where an extent is something else, or not positive.
     """
@@ -187,7 +187,7 @@ def extents_of(shape: Any, name: str) -> tuple[int, ...]:
 
 
 def _extent(extent: Any) -> Any:
-    """A number, or an expression of symbolic extents; None for anything else. ``N / 32`` may be a whole number."""
+    """Return an extent as a number or expression, or None if invalid. ``N / 32`` may be a whole float."""
     if isinstance(extent, float) and extent.is_integer():
         extent = int(extent)
     value = int(extent) if hasattr(extent, "item") else int_value(extent)

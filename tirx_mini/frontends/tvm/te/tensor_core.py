@@ -1,4 +1,4 @@
-"""Instructions for `tensorize`: the tensor core as one warp uses it (PTX ISA, "mma", m16n8k16).
+"""Tensor-core intrinsics for `tensorize`, at warp level (PTX ISA, "mma", m16n8k16).
 
 Lane 4g + t of a warp holds, of an accumulator of 16 × 8, columns 2t and 2t + 1 of rows g and g + 8. The index
 threadIdx.x counts the lanes, so it has 32 values.
@@ -33,7 +33,7 @@ M, N, K = 16, 8, 16
 
 
 def _lane() -> tuple[Expr, Expr]:
-    """g and t of this lane."""
+    """Return g and t of this lane."""
     lane = special("threadIdx.x") % 32
     return lane // 4, lane % 4
 
@@ -43,7 +43,7 @@ def _store(buffer: Buffer, indices: Sequence[Expr | int], value: Expr) -> Stmt:
 
 
 def mma(dtype: str = "float16") -> TensorIntrin:
-    """16 × 16 by 16 × 8, of float16 or bfloat16, added up in float32.
+    """Return the intrinsic of a 16 × 16 by 16 × 8 product of float16 or bfloat16 with float32 accumulation.
 
     A and B are in shared memory, in rows that begin at multiples of 16 bytes (PTX ISA, "ldmatrix"), and the result is
     in memory "wmma.accumulator".
@@ -75,7 +75,7 @@ def mma(dtype: str = "float16") -> TensorIntrin:
 
 
 def mma_store(dtype: str = "float32") -> TensorIntrin:
-    """The copy of an accumulator of 16 × 8 to memory."""
+    """Return the intrinsic that copies a 16 × 8 accumulator to memory."""
     accumulator = placeholder((M, N), dtype, "accumulator")
     copy = compute((M, N), lambda i, j: accumulator[i, j], name="copy")
 

@@ -1,4 +1,4 @@
-"""`tensorize`: an instruction in the place of the innermost loops of a stage, where it computes the same."""
+"""`tensorize`: replacement of a stage's innermost loops by an equivalent instruction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .tensor import Tensor
 
 
 class Tensorized(NamedTuple):
-    """The replacement of the loops: `update`, after `init` where the reduction continues in loops around it."""
+    """The replacement of the loops: `update`, preceded by `init` if an outer loop continues the reduction."""
 
     init: Stmt | None
     update: Stmt
@@ -55,7 +55,7 @@ def tensorized(
     ranges: Analyzer,
     continues: bool = False,
 ) -> Tensorized:
-    """The statements of `intrin` for the loops of `nest` from `depth` on.
+    """Return the statements of `intrin` that replace the loops of `nest` from `depth` on.
 
     body: the value of an element of the stage. continues: whether its reduction was begun elsewhere. Raises `TirxError`
     where the instruction computes something else.
@@ -90,7 +90,7 @@ def tensorized(
 
 @dataclass(eq=False)
 class _Match:
-    """Return whether an instruction computes a region of a stage, and the tensors of the match.
+    """The match of an instruction against a region of a stage.
 
     values: the axes of the stage in terms of those of the instruction.
     regions: what the buffers stand for that the instruction is given.
@@ -115,7 +115,7 @@ class _Match:
         )
 
     def axes(self) -> None:
-        """Match the axes. The region of the stage has the extents of the instruction, after extents of 1."""
+        """Match the axes; the region must have the instruction's extents, after extents of 1."""
         op, inner = self.intrin.op, {loop.var for loop in self.nest.loops[self.depth :]}
         for guard, _ in self.nest.guards:
             if any(part in inner for part in walk(guard)):
@@ -147,7 +147,7 @@ class _Match:
         return parts
 
     def expression(self, theirs: Expr, ours: Expr) -> None:
-        """Compare the value of an element as the instruction and as the stage compute it."""
+        """Match the element expression of the instruction against that of the stage."""
         if isinstance(theirs, BufferLoad) and isinstance(ours, BufferLoad):
             self._load(theirs, ours)
             return
@@ -182,7 +182,7 @@ class _Match:
         self.firsts[tensor] = tuple(still for _, still in parts)
 
     def view(self, tensor: Tensor, storage: Storage, first: Sequence[Expr]) -> Buffer:
-        """The region of a tensor from `first` on as a buffer of the instruction's shape."""
+        """Return the region of a tensor at `first` as a buffer of the instruction's shape."""
         start, strides = storage.region(first, self.ranges)
         shape = tensor.shape
         if storage.fragments is not None:
@@ -193,13 +193,13 @@ class _Match:
         return view
 
     def marked(self, stmt: Stmt) -> Stmt:
-        """The statements of the instruction, which all lanes of a warp execute together."""
+        """Mark the instruction's statements as executed jointly by all lanes of a warp."""
         placed = _Placed(self.regions, self.ranges).stmt(stmt)
         return Hint("", ((TENSOR_INTRIN, self.intrin.name),), placed, span=self.nest.stage.op.span)
 
 
 class _Region(NamedTuple):
-    """A region of a buffer: where it begins, in elements, and the strides of its dimensions.
+    """A region of a buffer, given by its element offset and strides.
 
     dims: where it begins along each dimension of a buffer whose size is not decided yet.
     """
@@ -211,7 +211,7 @@ class _Region(NamedTuple):
 
 
 class _Placed(Mutator):
-    """Replace accesses of regions by accesses of their buffers, by the place in memory."""
+    """Replaces accesses of regions by accesses of the underlying buffers."""
 
     def __init__(self, regions: Mapping[Buffer, _Region], ranges: Analyzer) -> None:
         self.regions, self.ranges = regions, ranges

@@ -1,4 +1,4 @@
-"""Blocks and loops of a `tir.Schedule`: finding them, choosing factors at random, and the trace."""
+"""Blocks and loops of a `tir.Schedule`: lookup, random sampling and the trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = "root"
 
 
 class BlockSchedule:
-    """A function with blocks, and what a schedule asks of it.
+    """The base of `tir.Schedule`: a function with blocks, and its lookup methods.
 
     seed: of the random choices.
     """
@@ -42,7 +42,7 @@ class BlockSchedule:
 
     @property
     def func(self) -> PrimFunc:
-        """The function that the schedule works on, as it is now."""
+        """The current function of the schedule."""
         return self.functions[self.working_on]
 
     @func.setter
@@ -51,11 +51,11 @@ class BlockSchedule:
 
     @property
     def mod(self) -> IRModule:
-        """The module as it is now."""
+        """The current module."""
         return IRModule(self.functions)
 
     def work_on(self, func_name: str) -> None:
-        """Look for blocks in this function of the module from now on."""
+        """Select the function of the module in which blocks are looked up."""
         self._known(func_name)
         self.working_on = func_name
 
@@ -66,7 +66,7 @@ class BlockSchedule:
             )
 
     def focus(self, rv: Any) -> None:
-        """Work on the function in which a block or a loop is."""
+        """Select the function that contains a block or loop."""
         if isinstance(rv, BlockRV) and rv.function in self.functions:
             self.working_on = rv.function
         if isinstance(rv, LoopRV) and len(self.functions) > 1:
@@ -74,9 +74,7 @@ class BlockSchedule:
             self.working_on = next(own, self.working_on)
 
     def copy(self) -> Self:
-        """Another schedule of the function in its present state. Blocks and loops of this one are those of the other,
-        too.
-        """
+        """Return a copy of the schedule, in which the block and loop handles of this one remain valid."""
         made = type(self)(self.mod)
         made.working_on = self.working_on
         made.trace.calls = list(self.trace.calls)
@@ -86,7 +84,7 @@ class BlockSchedule:
         return made
 
     def show(self, *_: Any, **__: Any) -> None:
-        """Print the functions, and the trace."""
+        """Print the functions and the trace."""
         for func in self.functions.values():
             print(func.script())
         print(self.trace)
@@ -95,7 +93,7 @@ class BlockSchedule:
 
     @traced
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The block of a name, in the function that `work_on` named, or in another one."""
+        """Return the block of a name in the selected function, or in `func_name`."""
         if func_name is not None:
             self.work_on(func_name)
         known = [block.name for block in tree.all_blocks(self.func.body)]
@@ -104,12 +102,12 @@ class BlockSchedule:
         return BlockRV(name, self.working_on)
 
     def get_sblock(self, name: str, func_name: str | None = None) -> BlockRV:
-        """`get_block`, by the name of Apache TVM 0.26."""
+        """Return a block, as `get_block`; the name in Apache TVM 0.26."""
         return self.get_block(name, func_name)
 
     @traced
     def get_loops(self, block: BlockRV) -> list[LoopRV]:
-        """The loops around a block, outermost first."""
+        """Return the loops around a block, outermost first."""
         loops: list[LoopRV] = []
         for node in self._path(block)[:-1]:
             if isinstance(node, Block):
@@ -120,25 +118,25 @@ class BlockSchedule:
 
     @traced
     def get_producers(self, block: BlockRV) -> list[BlockRV]:
-        """The blocks that write what a block reads."""
+        """Return the blocks that write a block's inputs."""
         read = set(tree.reads_of(self._block(block)))
         return [self._named(each) for each in self._others(block) if read & set(tree.writes_of(each))]
 
     @traced
     def get_consumers(self, block: BlockRV) -> list[BlockRV]:
-        """The blocks that read what a block writes."""
+        """Return the blocks that read a block's outputs."""
         written = set(tree.writes_of(self._block(block)))
         return [self._named(each) for each in self._others(block) if written & set(tree.reads_of(each))]
 
     @traced
     def get_child_blocks(self, block_or_loop: BlockRV | LoopRV) -> list[BlockRV]:
-        """The blocks in a loop or a block; with ``get_block("root")`` the function's blocks."""
+        """Return the blocks inside a loop or block; ``get_block("root")`` stands for the whole function."""
         whole = isinstance(block_or_loop, BlockRV) and block_or_loop.name == ROOT
         inside = self.func.body if whole else self.get(block_or_loop)
         return [self._named(each) for each in tree.blocks_in(inside.body if isinstance(inside, Block) else inside)]
 
     def get_output_blocks(self, scope_block: BlockRV | str = "root") -> list[BlockRV]:
-        """The blocks that write arguments."""
+        """Return the blocks that write function arguments."""
         params = set(self.func.params)
         blocks = tree.blocks_in(self.func.body)
         return [self._named(each) for each in blocks if params & set(tree.writes_of(each))]
@@ -151,7 +149,7 @@ class BlockSchedule:
         return [each for each in tree.blocks_in(self.func.body) if each is not own]
 
     def get(self, rv_or_name: Any, func_name: str | None = None) -> Any:
-        """The statement that a block or loop is now; a function by its name; a number as it is."""
+        """Return the current statement of a block or loop, a function by name, or a number unchanged."""
         if isinstance(rv_or_name, str):
             self._known(rv_or_name)
             return self.functions[rv_or_name]
@@ -180,7 +178,7 @@ class BlockSchedule:
         return path[-1]
 
     def _unused(self, name: str) -> str:
-        """`name`, or with a number the first name that no block has."""
+        """Return `name`, with a numeric suffix if a block already has it."""
         known = {block.name for block in tree.all_blocks(self.func.body)}
         return next(n for n in (name, *(f"{name}_{i}" for i in range(1, len(known) + 2))) if n not in known)
 
@@ -195,7 +193,7 @@ class BlockSchedule:
     def sample_perfect_tile(
         self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
     ) -> list[int]:
-        """`n` factors at random whose product is the extent of a loop; the last one is at most `max_innermost_factor`.
+        """Sample `n` factors whose product is the extent of a loop, the last at most `max_innermost_factor`.
 
         decision: the factors; the trace has those that were chosen.
         """
@@ -215,7 +213,7 @@ class BlockSchedule:
     def sample_categorical(
         self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
     ) -> int:
-        """One of the candidates, at random. decision: its position; the trace has the one that was chosen."""
+        """Sample one of the candidates. decision: its position, which the trace records."""
         if len(candidates) != len(probs) or not candidates:
             raise TirxError(f"{len(candidates)} candidates have {len(probs)} probabilities", caller_span())
         chosen = self.random.choices(range(len(candidates)), probs)[0] if decision is None else decision
@@ -224,7 +222,7 @@ class BlockSchedule:
 
     @traced
     def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
-        """A note on a block, which its text has as `T.block_attr`, or on a loop, which only the schedule keeps.
+        """Annotate a block, shown as `T.block_attr` in its text, or a loop, recorded only in the schedule.
 
         No pass of tirx_mini reads it, and it changes no result.
         """
@@ -236,7 +234,7 @@ class BlockSchedule:
 
     @traced
     def unannotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str) -> None:
-        """Take a note back. Raises `TirxError` where there is none of this key."""
+        """Remove an annotation. Raises `TirxError` if the key is absent."""
         node = self.get(block_or_loop)
         notes = dict(node.attrs) if isinstance(node, Block) else self.notes.get(self._kept(block_or_loop), {})
         if ann_key not in notes:
@@ -247,12 +245,12 @@ class BlockSchedule:
             self._swap(node, replace(node, attrs=tuple(notes.items())))
 
     def _kept(self, loop: Any) -> LoopRV:
-        """The loop by which the notes of a variable are kept: several `get_loops` return several for one."""
+        """Return the loop handle under which the annotations of a variable are stored."""
         return next((each for each in self.notes if each.var is loop.var), loop)
 
 
 def opened(func: PrimFunc) -> PrimFunc:
-    """A function without the block `root` that TVM's text may have around all others."""
+    """Remove the `root` block that TVM's text may have around all others."""
     body = func.body
     if isinstance(body, Block) and body.name == ROOT and not body.vars and body.init is None:
         return func.with_body(seq(*(AllocBuffer(buffer, span=body.span) for buffer in body.allocs), body.body))
@@ -260,7 +258,7 @@ def opened(func: PrimFunc) -> PrimFunc:
 
 
 def extent_of(loop: For) -> int:
-    """The number of iterations of a loop. Raises `TirxError` for a symbolic one."""
+    """Return the number of iterations of a loop. Raises `TirxError` for a symbolic one."""
     extent = int_value(loop.stop)
     if extent is None:
         hint = "schedule the function for sizes that are numbers: write them in the place of the symbolic extents"

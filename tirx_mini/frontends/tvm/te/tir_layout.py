@@ -1,4 +1,4 @@
-"""Layouts of buffers and of blocks: `transform_layout`, `transform_block_layout`, `reindex`; what is not provided."""
+"""Layout transformations of buffers and blocks: `transform_layout`, `transform_block_layout`, `reindex`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _REFUSED = {
 
 
 class LayoutSchedule(NestedSchedule):
-    """A function with blocks, whose buffers and blocks may get other indices."""
+    """A schedule with transformations of buffer and block indices."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _REFUSED:
@@ -76,7 +76,7 @@ class LayoutSchedule(NestedSchedule):
         *,
         assume_injective_transform: bool = False,
     ) -> None:
-        """Store a buffer with other indices, in all blocks: ``lambda i, j: (i // 16, j // 16, i % 16, j % 16)``.
+        """Transform the layout of a buffer in all blocks: ``lambda i, j: (i // 16, j // 16, i % 16, j % 16)``.
 
         buffer: ("read", 0), ("write", 0), its name, or itself. An argument is passed with its new shape. pad_value,
         assume_injective_transform: accepted as TVM has them; the map is a bijection of tiles that divide the extents.
@@ -107,7 +107,7 @@ class LayoutSchedule(NestedSchedule):
 
     @traced
     def transform_block_layout(self, block: BlockRV, index_map: IndexMap | Callable[..., Any]) -> None:
-        """Give a block other variables, and loops over them in the place of those around it.
+        """Transform the iteration space of a block, and replace its loops by loops over the new variables.
 
         index_map: the new variables as a function of those of the block. It is a bijection, and a new variable counts
         elements or what is reduced, not both.
@@ -137,7 +137,7 @@ class LayoutSchedule(NestedSchedule):
 
     @traced
     def reorder_block_iter_var(self, block: BlockRV, new_order: list[int]) -> None:
-        """Put the variables of a block into another order. The loops stay as they are."""
+        """Reorder the variables of a block, leaving its loops unchanged."""
         node = self._block(block)
         if sorted(new_order) != list(range(len(node.vars))):
             what = f"the {len(node.vars)} variables of {node.name}"
@@ -148,7 +148,7 @@ class LayoutSchedule(NestedSchedule):
 
     @traced
     def reindex(self, block: BlockRV, buffer: tuple[str, int] | str | Buffer) -> BlockRV:
-        """A block that copies a buffer into one whose indices are the variables of `block`, which then accesses it.
+        """Add a block that copies a buffer to one indexed by the variables of `block`, which then uses the copy.
 
         buffer: as in `transform_layout`. Returns the block of the copy: before the loops of `block` for a buffer that
         it reads, after them for one that it writes.
@@ -179,7 +179,7 @@ class LayoutSchedule(NestedSchedule):
         return BlockRV(name, self.working_on)
 
     def _whole_nest(self, node: Block, what: str, any_kind: bool = False) -> Stmt:
-        """The loops around a block, which hold nothing else. Raises `TirxError` where they do."""
+        """Return the loop nest of a block. Raises `TirxError` if the nest contains anything else."""
         found = tree.path_to(self.func.body, lambda stmt: stmt is node)
         path = [part for part in found if isinstance(part, (For, Block))]
         loops = [part for part in path if isinstance(part, For)]
@@ -191,15 +191,15 @@ class LayoutSchedule(NestedSchedule):
         return loops[0] if loops else node
 
     def seed(self, seed: int) -> None:
-        """Begin the random choices anew."""
+        """Seed the random choices."""
         self.random.seed(seed)
 
     def fork_seed(self) -> int:
-        """A number to seed another schedule with."""
+        """Return a seed for another schedule."""
         return self.random.randrange(2**31)
 
     def enter_postproc(self) -> None:
-        """Accepted as TVM has it: `apply_to_schedule` makes all calls of a trace again."""
+        """Do nothing: `apply_to_schedule` replays all calls of a trace."""
 
 
 def _refuse(name: str) -> None:
@@ -212,7 +212,7 @@ def _accesses(node: Block, buffer: Buffer) -> list[Any]:
 
 
 class _Placed(Mutator):
-    """Replace the accesses of a buffer by accesses of another one."""
+    """Redirects accesses of a buffer to another buffer."""
 
     def __init__(self, old: Buffer, new: Buffer, place: tuple[Expr, ...] = ()) -> None:
         self.old, self.new, self.place = old, new, place
@@ -240,7 +240,7 @@ class _Placed(Mutator):
 
 
 class _Moved(_Placed):
-    """Replace the accesses of a buffer by accesses of one with mapped indices."""
+    """Redirects accesses of a buffer to one with mapped indices."""
 
     def __init__(self, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
         super().__init__(old, new)

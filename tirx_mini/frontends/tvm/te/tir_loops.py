@@ -1,4 +1,4 @@
-"""Transformations of loops around blocks: the half of `tir.Schedule` that moves nothing."""
+"""Loop transformations of `tir.Schedule` that do not move blocks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS = (SPATIAL, REDUCE)
 
 
 class LoopSchedule(BlockSchedule):
-    """A function with blocks, and transformations of its loops.
+    """A schedule with loop transformations.
 
     Raises `TirxError`, at the line of the call, for a transformation that would change the result.
     """
@@ -53,7 +53,7 @@ class LoopSchedule(BlockSchedule):
         preserve_unit_iters: bool = True,
         disable_predication: bool = False,
     ) -> list[LoopRV]:
-        """Nested loops for one, of the extents `factors`, of which one may be None: what is left.
+        """Split a loop into nested loops of extents `factors`, one of which may be None to be inferred.
 
         preserve_unit_iters, disable_predication: accepted as TVM has them; iterations too many are always left out.
         """
@@ -83,7 +83,7 @@ class LoopSchedule(BlockSchedule):
 
     @traced
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
-        """One loop for nested ones. preserve_unit_iters: accepted as TVM has it."""
+        """Fuse nested loops into one. preserve_unit_iters: accepted as TVM has it."""
         nodes = [self._loop(loop) for loop in loops]
         for outer, inner in pairwise(nodes):
             if outer.body is not inner:
@@ -103,7 +103,7 @@ class LoopSchedule(BlockSchedule):
 
     @traced
     def reorder(self, *loops: LoopRV) -> None:
-        """Put loops that are nested without anything between them into this order."""
+        """Reorder perfectly nested loops."""
         wanted = [self._loop(loop) for loop in loops]
         outermost = next((n for n in wanted if all(m is n or m in tree.loops_in(n) for m in wanted)), None)
         chain: list[For] = []
@@ -123,7 +123,7 @@ class LoopSchedule(BlockSchedule):
 
     @staticmethod
     def _keeps_beginnings(before: Sequence[For], after: Sequence[For]) -> None:
-        """Raise `TirxError` where another order of loops would put an iteration of a reduction before its first one.
+        """Raise `TirxError` if a reordering would execute an iteration of a reduction before its initialising one.
 
         The first iteration initialises. It stays the first one as long as each loop counts either elements or their
         reduction; loops that count both, which `fuse` makes, must keep their order.
@@ -142,7 +142,7 @@ class LoopSchedule(BlockSchedule):
 
     @traced
     def add_unit_loop(self, block_or_loop: BlockRV | LoopRV) -> LoopRV:
-        """A loop of one iteration around a block or a loop."""
+        """Add a loop of extent 1 around a block or loop."""
         node = self.get(block_or_loop)
         var = Var(INT32, "u")
         self._swap(node, tree.in_loops(node, [(var, 1)], node))
@@ -150,23 +150,23 @@ class LoopSchedule(BlockSchedule):
 
     @traced
     def vectorize(self, loop: LoopRV) -> None:
-        """Compute the iterations as the lanes of a vector."""
+        """Vectorise a loop."""
         self._kind(loop, VECTORIZED, "vectorized")
 
     @traced
     def parallel(self, loop: LoopRV) -> None:
-        """Share the iterations among the cores of a CPU."""
+        """Execute the iterations of a loop in parallel on the cores of a CPU."""
         self._kind(loop, PARALLEL, "parallel")
 
     @traced
     def unroll(self, loop: LoopRV) -> None:
-        """Write out the iterations."""
+        """Unroll a loop."""
         node = self._loop(loop)
         self._swap(node, replace(node, kind=UNROLLED))
 
     @traced
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
-        """Make the iterations the CTAs or threads that an index counts.
+        """Map the iterations of a loop to CTAs or threads by a grid index.
 
         The threads of a loop that reduces combine their results through shared memory. Each thread executes the
         iterations of a virtual thread, "vthread" or "vthread.x", one after the other, unrolled. Raises `TirxError` for
@@ -197,7 +197,7 @@ class LoopSchedule(BlockSchedule):
         self._swap(node, replace(node, kind=kind, thread=thread))
 
     def _tidy(self) -> None:
-        """Simplify the values of the variables of all blocks."""
+        """Simplify the bindings of all block variables."""
         ranges = tree.ranges_of(self.func.body)
 
         class Tidy(Mutator):
@@ -209,7 +209,7 @@ class LoopSchedule(BlockSchedule):
 
 
 class _Guarded(Mutator):
-    """Adds a condition to blocks."""
+    """Adds a predicate to blocks."""
 
     def __init__(self, condition: Expr) -> None:
         self.condition = condition

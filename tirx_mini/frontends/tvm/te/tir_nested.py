@@ -1,4 +1,4 @@
-"""Blocks in blocks (`blockize`), and instructions in their place (`tensorize`)."""
+"""Nested blocks (`blockize`) and their replacement by instructions (`tensorize`)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from .trace import BlockRV, LoopRV, traced
 
 
 class NestedSchedule(LoopSchedule):
-    """A function with blocks, whose loops may become blocks and instructions."""
+    """A schedule that can turn loops into nested blocks and instructions."""
 
     @traced
     def blockize(self, target: LoopRV, preserve_unit_iters: bool = True) -> BlockRV:
-        """A loop and its inner loops as one block, around the block in them.
+        """Turn a loop and its inner loops into a block around the contained block.
 
         The variables of the new block count the tiles that the loops cover. preserve_unit_iters: accepted as TVM has
         it; variables of one value are kept.
@@ -56,8 +56,7 @@ class NestedSchedule(LoopSchedule):
     def tensorize(
         self, block_or_loop: BlockRV | LoopRV, tensor_intrin: TensorIntrin | str, preserve_unit_iters: bool = True
     ) -> None:
-        """Let an instruction compute what a loop and those inside it compute, or a block of `blockize`. The block in
-        them is gone then.
+        """Replace a loop nest, or a block made by `blockize`, by an instruction. The block inside is removed.
 
         tensor_intrin: of `te.decl_tensor_intrin`, or the name of one that is registered. Where its reduction goes on in
             a loop around it, the reduction begins in a block of its own (`decompose_reduction`). preserve_unit_iters:
@@ -77,7 +76,7 @@ class NestedSchedule(LoopSchedule):
 
 
 class _Blockized:
-    """A nest of loops around a block as a block of its own."""
+    """The conversion of a loop nest around a block into a nested block."""
 
     def __init__(self, loop: For, ranges: Analyzer, unused: Any) -> None:
         self.loop, self.ranges, self.unused = loop, ranges, unused
@@ -112,7 +111,7 @@ class _Blockized:
         return Block(self.unused(f"{block.name}_o"), vars_, kinds, domains, values, nest, init, span=block.span)
 
     def _divide(self, var: Var, kind: str, domain: Range, value: Expr) -> None:
-        """The variables of the two blocks that a variable becomes."""
+        """Split a block variable into variables of the outer and inner blocks."""
         moving, still = self.ranges.partition(
             self.ranges.simplify(value), lambda part: any(each in self.inner for each in walk(part))
         )
@@ -135,7 +134,7 @@ class _Blockized:
         return Block(name, vars_, kinds, domains, values, body, span=self.block.span, attrs=self.block.attrs)
 
     def _init(self, init: Stmt) -> Stmt:
-        """The initialisation of a tile's reduction, in loops and variables of its own."""
+        """Build the initialisation of a tile's reduction, with fresh loops and variables."""
         used = {v for _, kind, _, value in self.inner_vars if kind == SPATIAL for v in walk(value)}
         loops = [(each, Var(INT32, f"{each.var.name}_init")) for each in self.loops if each.var in used]
         block = self._inner(self.unused(f"{self.block.name}_init"), substitute(init, self.values), SPATIAL)
@@ -148,14 +147,14 @@ class _Blockized:
 
 
 def _like(nest: Stmt, loops: list[For]) -> Stmt:
-    """Loops of the kinds of others."""
+    """Copy the kinds of other loops to a loop nest."""
     if not loops or not isinstance(nest, For):
         return nest
     return replace(loops[0], body=_like(nest.body, loops[1:]))
 
 
 def _unnested(outer: Block, ranges: Analyzer) -> For:
-    """The loops that `blockize` made a block of, around a block with the variables that it had.
+    """Return the loop nest that `blockize` converted to a block, around the inner block with its original variables.
 
     Raises `TirxError` where something else is in the block.
     """
@@ -200,7 +199,7 @@ def _with_block(nest: For, block: Block) -> For:
 
 
 def _begun(outer: Block, node: Block) -> Stmt | None:
-    """The initialisation of a block of `blockize`, in the variables of the block in it."""
+    """Return the initialisation of a blockized block, in the variables of its inner block."""
     if outer.init is None:
         return None
     (block,) = tree.blocks_in(outer.init)
@@ -209,7 +208,7 @@ def _begun(outer: Block, node: Block) -> Stmt | None:
 
 
 def _place_of(var: Var, body: Stmt, ranges: Analyzer) -> Expr:
-    """The term that every index adds to a variable."""
+    """Return the offset that every index adds to a variable."""
     accesses = [node for node in walk(body) if isinstance(node, (BufferLoad, BufferStore))]
     for index in (index for access in accesses for index in access.indices):
         if var in set(walk(index)):
@@ -220,7 +219,7 @@ def _place_of(var: Var, body: Stmt, ranges: Analyzer) -> Expr:
 
 
 def _extent(domain: Range, outer: Block, rest: Expr) -> int:
-    """The values of an index: its variable's values, for each value of the tile."""
+    """Return the number of values of an index, over its variable and all tiles."""
     size, tiles = tree.size_of(domain.extent, outer.name), set(walk(rest))
     for var, whole in zip(outer.vars, outer.domains, strict=True):
         size *= tree.size_of(whole.extent, outer.name) if var in tiles else 1

@@ -40,11 +40,11 @@ from .trace import BlockRV, LoopRV, traced
 
 
 class PaddingSchedule(LayoutSchedule):
-    """A function with blocks, whose extents may be padded."""
+    """A schedule that can pad extents."""
 
     @traced
     def pad_einsum(self, block: BlockRV, padding: Sequence[int]) -> None:
-        """Round the extents of a block up to multiples of `padding`, one number for each of its variables.
+        """Pad the extents of a block to multiples of `padding`, one number for each of its variables.
 
         New blocks copy what it reads into padded buffers, with zeros at the end, and what it writes back. The block
         adds up products of elements at its variables: ``C[i, j] = C[i, j] + A[i, k] * B[k, j]``.
@@ -79,7 +79,7 @@ class PaddingSchedule(LayoutSchedule):
         self._set(tree.allocated(body, *buffers.values()))
 
     def _padded(self, old: Buffer, new: Buffer, back: bool) -> Stmt:
-        """The copy of a buffer into a padded one, or back."""
+        """Return the block that copies a buffer to its padded version, or back."""
         shape = old.shape if back else new.shape
 
         def store(own: tuple[Var, ...]) -> Stmt:
@@ -93,7 +93,7 @@ class PaddingSchedule(LayoutSchedule):
 
     @traced
     def decompose_padding(self, block: BlockRV, loop: LoopRV) -> BlockRV:
-        """A block that fills what a padding block writes, before `loop`; the block itself copies only what is inside.
+        """Split a padding block: a new block before `loop` fills the buffer, and the original copies valid elements.
 
         The block stores ``T.if_then_else(condition, value, constant)``, and the condition bounds its variables.
         """
@@ -121,7 +121,7 @@ class PaddingSchedule(LayoutSchedule):
         return BlockRV(name, self.working_on)
 
     def can_decompose_padding(self, block: BlockRV, loop: LoopRV) -> bool:
-        """Return whether `decompose_padding` does not refuse."""
+        """Return whether `decompose_padding` would succeed."""
         try:
             self.copy().decompose_padding(block, loop)
         except TirxError:
@@ -134,8 +134,7 @@ def _places(node: Block) -> list[BufferLoad | BufferStore]:
 
 
 def _is_einsum(node: Block) -> bool:
-    """Return whether a block adds up products of elements at its variables; zeros at the end leave the sums unchanged.
-    """
+    """Return whether a block sums products of elements indexed by its variables, so that zero padding is neutral."""
     store = node.body
     if not isinstance(store, BufferStore) or node.init is None or node.predicate is not None:
         return False
@@ -156,7 +155,7 @@ def _is_product(value: Expr) -> bool:
 
 
 def _resized(nest: Stmt, node: Block, padded: Block, extents: dict[Expr, int]) -> Stmt:
-    """Loops of other extents, around another block."""
+    """Return the loop nest with other extents, around another block."""
     if nest is node or not isinstance(nest, For):
         return padded
     return replace(nest, stop=const(extents[nest.var]), body=_resized(nest.body, node, padded, extents))
@@ -176,7 +175,7 @@ def _conjuncts(condition: Expr) -> list[Expr]:
 
 
 def _bounded(node: Block, store: BufferStore, chosen: Select, inside: Sequence[For]) -> Stmt:
-    """The block over what its condition allows: in shorter loops where a variable is one, else under the condition."""
+    """Restrict a block to its condition, by shortening loops where possible and by a predicate otherwise."""
     extents = {each.var: extent_of(each) for each in inside}
     bounds = {var: [0, extents[value]] for var, value in zip(node.vars, node.values, strict=True)
               if isinstance(value, Var) and value in extents}  # fmt: skip
@@ -208,7 +207,7 @@ def _bounded(node: Block, store: BufferStore, chosen: Select, inside: Sequence[F
 
 
 def _bound(condition: Expr, bounds: dict[Var, list[int]]) -> tuple[Var, int, int] | None:
-    """The variable that a comparison with a number bounds, and the values that it allows; None for another one."""
+    """Return the variable that a comparison bounds and its allowed range, or None."""
     if not isinstance(condition, Binary) or condition.op not in ("<", "<=", ">", ">="):
         return None
     moving, still = Analyzer().partition(

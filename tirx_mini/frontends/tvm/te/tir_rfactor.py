@@ -1,4 +1,4 @@
-"""`tir.Schedule.rfactor`: a reduction in two blocks, of which the first one is data parallel along one of its loops."""
+"""`tir.Schedule.rfactor`: factoring of a reduction into two blocks, the first data parallel along a reduction loop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .tree import in_loops, size_of
 
 
 class Factored(NamedTuple):
-    """The two blocks of a reduction: `partial`, in the place of the block, and `whole`, after its loops.
+    """The two blocks of a factored reduction: `partial` in place of the block, and `whole` after its loops.
 
     buffer: what the first one writes.
     """
@@ -45,7 +45,7 @@ class Factored(NamedTuple):
 
 
 def factored(block: Block, loops: list[For], loop: For, factor_axis: int, name: str) -> Factored:
-    """The reduction of `block` in two steps.
+    """Factor the reduction of `block` into two steps.
 
     loops: those around it, outermost first. loop: the one along which the first step is data parallel. name: that of
     its block.
@@ -92,7 +92,7 @@ class _Factor:
         )
 
     def _partial(self, buffer: Buffer, axis: int, value: Binary, init: BufferStore) -> Block:
-        """The block that combines the values of each iteration of the loop."""
+        """Build the block that reduces within each iteration of the loop."""
         block, store = self.block, self.block.body
         assert isinstance(store, BufferStore)
         own = Var(INT32, f"v{self.loop.var.name}")
@@ -119,7 +119,7 @@ class _Factor:
         )  # fmt: skip
 
     def _whole(self, buffer: Buffer, axis: int, value: Binary) -> Stmt:
-        """The block that combines the results of the iterations, in loops of its own."""
+        """Build the block that combines the partial results, with its own loops."""
         block, store = self.block, self.block.body
         assert isinstance(store, BufferStore)
         own = Var(INT32, f"v{self.loop.var.name}")
@@ -145,7 +145,7 @@ class _Factor:
 
 
 class _Renamed(Mutator):
-    """Replaces variables by others."""
+    """Renames variables."""
 
     def __init__(self, names: Mapping[Var, Var]) -> None:
         self.names = names

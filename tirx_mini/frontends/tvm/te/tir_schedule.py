@@ -1,4 +1,4 @@
-"""`tir.Schedule`: transformations of the loops around blocks, each applied at once, and their trace."""
+"""`tir.Schedule`: eagerly applied transformations of blocks and loops, with a trace."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .trace import BlockRV, LoopRV, traced
 
 
 class Schedule(PaddingSchedule):
-    """A function with blocks, and transformations of its loops, applied at once.
+    """A schedule of a function with blocks, whose transformations apply immediately.
 
     Raises `TirxError`, at the line of the call, for a transformation that would change the result.
     """
@@ -52,7 +52,7 @@ class Schedule(PaddingSchedule):
     def compute_at(
         self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
     ) -> None:
-        """Compute, in each iteration of a loop, what this iteration reads of a block.
+        """Compute a block in each iteration of a loop, for the elements that the iteration reads.
 
         preserve_unit_loops: keep loops of one iteration. index: accepted as TVM has it; the block comes before the
             first one that reads it.
@@ -80,7 +80,7 @@ class Schedule(PaddingSchedule):
     def reverse_compute_at(
         self, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1
     ) -> None:
-        """Compute, in each iteration of a loop, what a block makes of the elements that this iteration produces.
+        """Compute a consumer block in each iteration of a loop, for the elements that the iteration produces.
 
         preserve_unit_loops: keep loops of one iteration. index: accepted as TVM has it; the block comes last.
         """
@@ -110,7 +110,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def compute_inline(self, block: BlockRV) -> None:
-        """Have the readers of a block compute its elements."""
+        """Inline a block into its readers."""
         node = self._block(block)
         buffer = self._intermediate(node, "compute_inline")
         store = node.body
@@ -123,7 +123,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def reverse_compute_inline(self, block: BlockRV) -> None:
-        """Have the block that writes what a block reads compute its elements: the two become one."""
+        """Inline a block into its producer, merging the two."""
         node, blocks = self._block(block), tree.blocks_in(self.func.body)
         read = set(tree.reads_of(node))
         writers = [each for each in blocks if read & set(tree.writes_of(each))]
@@ -141,7 +141,7 @@ class Schedule(PaddingSchedule):
         self._set(_Inline(buffer, [], const(0)).stmt(body))
 
     def _intermediate(self, node: Block, what: str) -> Buffer:
-        """The buffer that a block writes for other blocks."""
+        """Return the intermediate buffer that a block writes for other blocks."""
         written = tree.writes_of(node)
         if len(written) != 1 or written[0] in self.func.params:
             raise TirxError(f"{what}: {node.name} writes an argument, which is to be written in full", caller_span())
@@ -155,7 +155,7 @@ class Schedule(PaddingSchedule):
         return written[0]
 
     def _region(self, buffer: Buffer, blocks: Sequence[Block], at: For) -> tuple[Any, ...]:
-        """The region of a buffer that blocks access in one iteration of the loop `at`."""
+        """Return the region of a buffer that the blocks access in one iteration of the loop `at`."""
         ranges = tree.ranges_of(self.func.body)
         around = [part for part in tree.path_to(self.func.body, lambda stmt: stmt is at) if isinstance(part, For)]
         still = {
@@ -165,7 +165,7 @@ class Schedule(PaddingSchedule):
         return box(accesses, buffer.shape, lambda var: var not in still)
 
     def _over(self, node: Block, places: Sequence[Var | None], region: Sequence[Any], units: bool) -> Stmt:
-        """A block in loops of its own over a region: `places` are its variables along the dimensions of the buffer."""
+        """Return a block with its own loops over a region; `places` are its variables per buffer dimension."""
         ranges = tree.ranges_of(self.func.body)
         loops: list[tuple[Var, int]] = []
         values: list[Expr] = []
@@ -194,7 +194,7 @@ class Schedule(PaddingSchedule):
     def cache_read(
         self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
     ) -> BlockRV:
-        """A block that copies a buffer into a memory, from which `block` then reads it.
+        """Add a block that copies a buffer to a memory, from which `block` then reads.
 
         read_buffer_index: its position among those that the block reads, its name, or itself. consumer_blocks: None,
             or a list of `block`: other readers are not changed.
@@ -211,7 +211,7 @@ class Schedule(PaddingSchedule):
     def cache_write(
         self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
     ) -> BlockRV:
-        """A block that copies what `block` then writes into a memory to where it wrote it before.
+        """Add a block that copies the output of `block`, now written to a memory, to its original buffer.
 
         write_buffer_index: its position among those that the block writes, its name, or itself.
         """
@@ -234,7 +234,7 @@ class Schedule(PaddingSchedule):
             )
 
     def _alone(self, node: Block, buffer: Buffer, what: str, uses: Callable[[Block], list[Buffer]]) -> None:
-        """Raises `TirxError` where another block in the nest of loops around `node` uses a buffer."""
+        """Raise `TirxError` if another block in the loop nest of `node` uses a buffer."""
         path = tree.path_to(self.func.body, lambda stmt: stmt is node)
         nest = path[1] if isinstance(path[0], Seq) else path[0]
         other = next((each for each in tree.blocks_in(nest) if each is not node and buffer in uses(each)), None)
@@ -250,7 +250,7 @@ class Schedule(PaddingSchedule):
         return replace(buffer, name=f"{buffer.name}_{scope}", scope=scope, layout=None)
 
     def _copied(self, path: list[Stmt], source: Buffer, target: Buffer, name: str, before: bool) -> BlockRV:
-        """Insert the copy of a whole buffer beside the nest of loops that `path` leads into."""
+        """Insert a copy of a whole buffer beside the loop nest that contains `path`."""
         unique = self._unused(name)
         nest = tree.over_elements(
             unique, source.shape, lambda own: BufferStore(target, own, source[own]), caller_span()
@@ -263,7 +263,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def storage_align(self, block: BlockRV, buffer_index: int | str, axis: int, factor: int, offset: int) -> None:
-        """Pad the rows along dimension `axis` of a buffer that a block writes to ``factor * n + offset`` elements."""
+        """Pad the rows along dimension `axis` of an output buffer to ``factor * n + offset`` elements."""
         node = self._block(block)
         buffer = _chosen(tree.writes_of(node), buffer_index, block.name, "writes")
         if buffer in self.func.params:
@@ -275,7 +275,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def set_scope(self, block: BlockRV, buffer_index: int | str | Buffer, storage_scope: str) -> None:
-        """Keep a buffer that a block writes in a memory."""
+        """Set the memory of a block's output buffer."""
         buffer = _chosen(tree.writes_of(self._block(block)), buffer_index, block.name, "writes")
         if buffer in self.func.params:
             raise TirxError(f"{buffer.name} is an argument, which is in global memory", caller_span())
@@ -286,8 +286,8 @@ class Schedule(PaddingSchedule):
 
     @traced
     def rfactor(self, loop: LoopRV, factor_axis: int, merge_loops: bool = True) -> BlockRV:
-        """Reduce in two steps: a new block computes what each iteration of `loop` adds up, in parallel along a new
-        dimension, and the block of the loop reduces over that dimension, in loops of its own.
+        """Factor a reduction into two blocks. The new block computes the partial result of each iteration of `loop`,
+        along a new dimension; the original block reduces that dimension in its own loops.
 
         loop: a loop over which its block reduces. factor_axis: the position of the new dimension. The sum has another
         order then, and with it the rounding of its last bits. Returns the new block, which has the loops.
@@ -310,7 +310,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def decompose_reduction(self, block: BlockRV, loop: LoopRV) -> BlockRV:
-        """The initialisation of a reduction as a block of its own, before `loop`."""
+        """Move the initialisation of a reduction to a separate block before `loop`."""
         node, at = self._block(block), self._loop(loop)
         inside = [part for part in tree.path_to(at, lambda stmt: stmt is node) if isinstance(part, For)]
         reduces = _reduced(node)
@@ -338,7 +338,7 @@ class Schedule(PaddingSchedule):
 
 
 class _Inline(Mutator):
-    """Replaces the loads of a buffer by the value that is stored at their place, and its allocation by nothing."""
+    """Replaces the loads of a buffer by the stored value, and removes its allocation."""
 
     def __init__(self, buffer: Buffer, places: Sequence[Var], value: Expr) -> None:
         self.inlined, self.places, self.value = buffer, places, value
@@ -354,7 +354,7 @@ class _Inline(Mutator):
 
 
 def _merged(writer: Block, reader: Block, buffer: Buffer, places: Sequence[Var | None]) -> Block:
-    """`writer`, which computes what `reader` makes of the elements of `buffer` that it wrote."""
+    """Merge a consumer block into `writer`, so that it computes the consumer's values directly."""
     first, second = writer.body, reader.body
     if not isinstance(first, BufferStore) or not isinstance(second, BufferStore):
         raise TirxError(f"{reader.name} cannot be inlined: a block computes more than one value", caller_span())
@@ -366,7 +366,7 @@ def _merged(writer: Block, reader: Block, buffer: Buffer, places: Sequence[Var |
 
 
 def _written_by(node: Block, buffer: Buffer) -> list[Var]:
-    """The variables of a block along the dimensions of the buffer that it writes, one element for each."""
+    """Return the block variables that index the dimensions of its output buffer."""
     stores = [part for part in walk(node.body) if isinstance(part, BufferStore) and part.buffer is buffer]
     spatial = {var for var, kind in zip(node.vars, node.kinds, strict=True) if kind == SPATIAL}
     indices = stores[0].indices
@@ -376,7 +376,8 @@ def _written_by(node: Block, buffer: Buffer) -> list[Var]:
 
 
 def _read_by(node: Block, buffer: Buffer, name: str) -> list[Var | None]:
-    """The variables of a block along the dimensions of a buffer that it reads at one place."""
+    """Return the block variables that index the dimensions of an input buffer. Raises `TirxError` for other accesses.
+    """
     loads = {tuple(part.indices) for part in walk(node.body) if isinstance(part, BufferLoad) and part.buffer is buffer}
     indices = loads.pop() if len(loads) == 1 else ()
     if not indices or not all(isinstance(index, Var) for index in indices) or len(set(indices)) != len(indices):
@@ -385,7 +386,7 @@ def _read_by(node: Block, buffer: Buffer, name: str) -> list[Var | None]:
 
 
 def _reduced(node: Block) -> set[Expr | Stmt]:
-    """The parts of the values of a block's reduction variables."""
+    """Return the subexpressions of the bindings of a block's reduction variables."""
     pairs = zip(node.kinds, node.values, strict=True)
     return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
 

@@ -1,4 +1,4 @@
-"""`tir.Schedule.tensorize`: an instruction in the place of the loops around a block, where it computes the same."""
+"""`tir.Schedule.tensorize`: replacement of the loops around a block by an equivalent instruction."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REDUCERS: dict[str, Reducer] = {
 
 
 def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
-    """The computation of the loops from `at` on by `intrin`. root: the body of the function, in which they are.
+    """Return the statements of `intrin` that replace the loops from `at` on. root: the enclosing function body.
 
     Raises `TirxError` where the instruction computes something else, or the loops hold more than one block.
     """
@@ -51,7 +51,7 @@ def tensorized_loops(root: Stmt, at: For, intrin: TensorIntrin) -> Stmt:
 
 
 class Computation(NamedTuple):
-    """The computation of the loops around one block.
+    """The computation performed by the loops around one block.
 
     target: the buffer that it writes. tensors: for the buffers that it reads, the tensors in `op`. continues: whether
         it adds to what was there before.
@@ -64,7 +64,7 @@ class Computation(NamedTuple):
 
 
 def computation_of(loops: For, name: str) -> Computation:
-    """The computation of a description of the instruction `name`. Raises `TirxError` for more than one block."""
+    """Return the computation described for the instruction `name`. Raises `TirxError` for more than one block."""
     whole = _Block(loops, loops, name)
     op = ComputeOp(name, whole.axes(), whole.body(), span=whole.block.span)
     target = whole.store.buffer
@@ -74,7 +74,7 @@ def computation_of(loops: For, name: str) -> Computation:
 
 
 class _Block:
-    """The block in a nest of loops, as the stage of a tensor expression that `tensorize` compares."""
+    """A block with its loop nest, viewed as a tensor-expression stage for matching by `tensorize`."""
 
     def __init__(self, root: Stmt, at: For, name: str) -> None:
         self.at, self.name = at, name
@@ -119,7 +119,7 @@ class _Block:
         return seq(made.init, made.update)
 
     def _nest(self, stage: Stage) -> Nest:
-        """The loops around the block, and the values of its variables."""
+        """Return the loop nest of the block, with the values of its variables."""
         values: dict[Var, Expr] = dict(zip(self.block.vars, self.block.values, strict=True))
         guards = [(self.block.predicate, False)] if self.block.predicate is not None else []
         nest = Nest(stage, (const(0),) * stage.tensor.ndim, stage.tensor.shape, values=values, guards=guards)
@@ -130,13 +130,13 @@ class _Block:
         return nest
 
     def _kind(self, loop: For) -> str:
-        """Return whether a loop reduces."""
+        """Return the kind of a loop: reduction or data parallel."""
         pairs = zip(self.block.kinds, self.block.values, strict=True)
         used = {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
         return REDUCTION if loop.var in used else DATA_PARALLEL
 
     def axes(self) -> tuple[IterVar, ...]:
-        """The block's variables along the dimensions of the buffer that it writes."""
+        """Return the block variables that index the dimensions of its output buffer."""
         known = self._variables(SPATIAL, DATA_PARALLEL)
         indices = self.store.indices
         if not all(isinstance(index, Var) and index in known for index in indices) or len(set(indices)) != len(known):
@@ -151,7 +151,7 @@ class _Block:
         }  # fmt: skip
 
     def body(self) -> Expr:
-        """The value of an element, as a tensor expression has it."""
+        """Return the value of an element as a tensor expression."""
         value = self.store.value
         if REDUCE not in self.block.kinds:
             return self._read(value)
@@ -162,7 +162,7 @@ class _Block:
         return Reduce(source.dtype, _REDUCERS[value.op], source, axes)
 
     def _read(self, value: Expr) -> Expr:
-        """An expression of the elements of tensors."""
+        """Rewrite buffer loads in an expression as tensor elements."""
         tensors = self.tensors
 
         class Read(Mutator):

@@ -1,4 +1,4 @@
-"""The names of blocks and loops that schedules give out, and the trace of the calls that made a schedule."""
+"""Handles of blocks and loops, and the trace of schedule calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tirx_mini.ir import Var
 
 @dataclass(frozen=True, eq=False)
 class BlockRV:
-    """A block of a schedule, as `get_block` returns it. function: the name of the function in the module."""
+    """A block handle, as returned by `get_block`. function: the name of its function in the module."""
 
     name: str
     function: str = "main"
@@ -23,7 +23,7 @@ class BlockRV:
 
 @dataclass(frozen=True, eq=False)
 class LoopRV:
-    """A loop of a schedule, as `get_loops` returns it."""
+    """A loop handle, as returned by `get_loops`."""
 
     var: Var
 
@@ -38,7 +38,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def traced(method: _Method) -> _Method:
-    """Note a call in the trace once it has succeeded.
+    """Record successful calls of a schedule method in the trace (decorator).
 
     A block may be given by its name. The call works on the function in which its blocks and loops are.
     """
@@ -61,14 +61,14 @@ def traced(method: _Method) -> _Method:
 
 @dataclass(frozen=True)
 class InstructionKind:
-    """Which method of a schedule a call of a trace calls."""
+    """The schedule method that a recorded call invokes."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """A call of a trace."""
+    """A recorded call of a trace."""
 
     kind: InstructionKind
     inputs: tuple[Any, ...]
@@ -77,7 +77,7 @@ class Instruction:
 
 
 class Trace:
-    """The calls that made a schedule. `str(trace)` is Python that makes it again."""
+    """The calls that built a schedule. `str(trace)` is Python code that repeats them."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any], Any]] = []
@@ -87,19 +87,19 @@ class Trace:
 
     @property
     def insts(self) -> list[Instruction]:
-        """The calls."""
+        """The recorded calls."""
         return [
             Instruction(InstructionKind(name), args, kwargs, result) for name, args, kwargs, result in self.calls
         ]
 
     @property
     def decisions(self) -> dict[int, Any]:
-        """The random choices, by the position of the call."""
+        """The random choices, keyed by the position of the call."""
         known = enumerate(self.calls)
         return {number: kwargs["decision"] for number, (_, _, kwargs, _) in known if "decision" in kwargs}
 
     def as_python(self, unicode: Any = None) -> list[str]:
-        """The lines of `str(trace)`."""
+        """Return the lines of `str(trace)`."""
         return str(self).splitlines()
 
     def show(self, *_: Any, **__: Any) -> None:
@@ -122,7 +122,7 @@ class Trace:
         return "\n".join(lines)
 
     def apply_to_schedule(self, schedule: Any, remove_postproc: bool = False, decision_provider: Any = None) -> None:
-        """Make the same calls on another schedule. The options are accepted as TVM has them."""
+        """Replay the calls on another schedule. The options are accepted as TVM has them."""
         made: dict[Any, Any] = {}
 
         def of(value: Any) -> Any:

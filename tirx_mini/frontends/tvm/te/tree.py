@@ -1,4 +1,4 @@
-"""The tree of loops and blocks of a function: where things are, and trees with a part replaced."""
+"""Queries and rewrites on a function's tree of loops and blocks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tirx_mini.script import caller_span
 
 
 def size_of(extent: Expr, name: str) -> int:
-    """How many values a variable has. Raises `TirxError` where only a call says that. name: of the block, or loop."""
+    """Return an extent as a number. Raises `TirxError` for a symbolic one. name: the block or loop."""
     size = int_value(extent)
     if size is None:
         hint = "specialise the function first, as in func.specialize({'n': 256})"
@@ -45,7 +45,7 @@ def size_of(extent: Expr, name: str) -> int:
 
 
 def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
-    """The statements from `root` to the first one for which `found` holds; empty if there is none."""
+    """Return the path from `root` to the first statement that satisfies `found`, or an empty list."""
     if found(root):
         return [root]
     parts = root.stmts if isinstance(root, Seq) else [root.body] if isinstance(root, (For, Block)) else []
@@ -59,14 +59,14 @@ def path_to(root: Stmt, found: Callable[[Stmt], bool]) -> list[Stmt]:
 
 
 def blocks_in(stmt: Stmt) -> list[Block]:
-    """The blocks in a statement, or itself, without their inner blocks, which `blockize` makes."""
+    """Return the outermost blocks in a statement."""
     if isinstance(stmt, Block):
         return [stmt]
     return [block for part in children(stmt) if isinstance(part, Stmt) for block in blocks_in(part)]
 
 
 def all_blocks(stmt: Stmt) -> list[Block]:
-    """All blocks in a statement."""
+    """Return all blocks in a statement, nested ones included."""
     return [node for node in walk(stmt) if isinstance(node, Block)]
 
 
@@ -83,7 +83,7 @@ class _Replace(Mutator):
 
 
 def replaced(root: Stmt, old: Stmt, new: Stmt) -> Stmt:
-    """`root` with the statement `old` replaced."""
+    """Replace the statement `old` in `root`."""
     return _Replace(old, new).stmt(root)
 
 
@@ -105,17 +105,17 @@ def _is_empty(stmt: Stmt) -> bool:
 
 
 def without(root: Stmt, old: Stmt) -> Stmt:
-    """`root` without the statement `old` and the loops that hold nothing else."""
+    """Remove the statement `old` from `root`, with the loops that become empty."""
     return _Without(old).stmt(root)
 
 
 def allocated(root: Stmt, *buffers: Buffer) -> Stmt:
-    """`root` with allocations at its beginning."""
+    """Prepend allocations of buffers to `root`."""
     return seq(*(AllocBuffer(buffer, span=buffer.span) for buffer in buffers), root)
 
 
 def in_loops(body: Stmt, loops: Sequence[tuple[Var, int]], like: Stmt) -> Stmt:
-    """`body` in plain loops over variables, outermost first."""
+    """Wrap `body` in serial loops, outermost first."""
     for var, extent in reversed(loops):
         body = For(var, const(0), const(extent), body, span=like.span)
     return body
@@ -128,7 +128,7 @@ def over_elements(
     span: Span | None,
     loop: str = "ax",
 ) -> Stmt:
-    """A block that executes a statement for each element, in loops of its own.
+    """Build a block with its own loops that executes a statement for each element.
 
     stmt_of: the statement for the block's variables, one for each extent. loop: the loop variables are ``ax0``, ....
     """
@@ -143,7 +143,7 @@ def over_elements(
 
 
 def ranges_of(root: Stmt) -> Analyzer:
-    """The values of all loop variables."""
+    """Return an analyzer with the ranges of all loop variables."""
     ranges = Analyzer()
     for loop in loops_in(root):
         last = int_value(loop.stop)
@@ -152,7 +152,7 @@ def ranges_of(root: Stmt) -> Analyzer:
 
 
 def reads_of(block: Block) -> list[Buffer]:
-    """The buffers that a block reads, apart from ones that it only updates, in the order of their first mention."""
+    """Return the buffers that a block reads but does not write, in order of first use."""
     parts = [node for part in (block.init, block.body) if part is not None for node in walk(part)]
     written = writes_of(block)
     loads = [node.buffer for node in parts if isinstance(node, BufferLoad)]
@@ -160,12 +160,12 @@ def reads_of(block: Block) -> list[Buffer]:
 
 
 def writes_of(block: Block) -> list[Buffer]:
-    """The buffers that a block writes."""
+    """Return the buffers that a block writes."""
     return list(dict.fromkeys(node.buffer for node in walk(block.body) if isinstance(node, BufferStore)))
 
 
 def accesses_of(block: Block, buffer: Buffer) -> list[tuple[Expr, ...]]:
-    """The indices of all accesses of `buffer` in a block, in the variables of the loops around it."""
+    """Return the indices of all accesses of `buffer` in a block, in terms of the enclosing loop variables."""
     values = dict(zip(block.vars, block.values, strict=True))
     found: list[tuple[Expr, ...]] = []
     for part in (block.init, block.body):
@@ -182,12 +182,12 @@ def accesses_of(block: Block, buffer: Buffer) -> list[tuple[Expr, ...]]:
 
 
 def _depth(stmt: Stmt | None) -> int:
-    """How many blocks are around one another in a statement."""
+    """Return the nesting depth of the blocks in a statement."""
     return max((1 + _depth(block.body) for block in blocks_in(stmt)), default=0) if stmt is not None else 0
 
 
 def stored(places: Sequence[tuple[Buffer, tuple[Expr, ...]]], values: Sequence[Expr], span: Span | None) -> Stmt:
-    """The stores of values. Those that another store would change are computed first."""
+    """Return the stores of values, evaluating first those values that another store would change."""
     first: list[Stmt] = []
     own, made = {buffer for buffer, _ in places}, list(values)
     for number, value in enumerate(values):
@@ -210,15 +210,15 @@ class _Simplified(Mutator):
 
 
 def simplified(stmt: Stmt) -> Stmt:
-    """A statement with simpler indices."""
+    """Simplify the indices in a statement."""
     return _Simplified().stmt(stmt)
 
 
 def with_buffers(block: Block, buffers: dict[Buffer, Buffer]) -> Block:
-    """A block that accesses other buffers of the same shapes."""
+    """Substitute buffers of the same shapes in a block."""
     return substitute(block, {}, buffers)
 
 
 def with_values(block: Block, values: Sequence[Expr], ranges: Analyzer) -> Block:
-    """A block whose variables have other values."""
+    """Replace the variable bindings of a block."""
     return replace(block, values=tuple(ranges.simplify(value) for value in values))

@@ -1,4 +1,4 @@
-"""The meaning of operations in NumPy: for the interpreters of cuda_tile and nv_tileaa, and for constant folding."""
+"""Semantics of operations in NumPy, shared by the interpreters of cuda_tile and nv_tileaa and by constant folding."""
 
 from .elements import DTYPES, dtype_of, to_float, wide
 from .elementwise import ELEMENTWISE

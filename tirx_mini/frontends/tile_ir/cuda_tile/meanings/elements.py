@@ -1,4 +1,4 @@
-"""Element types as NumPy holds them, and rounding to them.
+"""NumPy representation of element types, and rounding to them.
 
 Integers are signed NumPy integers, whatever the operations say that read them (`unsigned` views the same bits), ``i1``
 is `bool`, ``tf32`` is a `float32` whose last 13 bits are zero, and a pointer is the `int64` of its address.
@@ -28,18 +28,18 @@ _SATURATING = ("f8E4M3FN", "f8E5M2", "f4E2M1FN")
 
 
 def dtype_of(element: object) -> np.dtype:
-    """The NumPy type of an element type, or of its name; pointers of any type are addresses."""
+    """Return the NumPy type of an element type or its name; pointers are represented as addresses."""
     name = str(element)
     return DTYPES["ptr" if name.startswith("ptr<") else name]
 
 
 def unsigned(x: Array) -> Array:
-    """The same bits as unsigned integers."""
+    """Return the same bits as unsigned integers."""
     return x if x.dtype.kind in "bu" else x.view(np.dtype(f"u{x.dtype.itemsize}"))
 
 
 def signed(x: Array, element: str) -> Array:
-    """The bits of unsigned integers as the element type holds them."""
+    """Return unsigned integers reinterpreted as the element type's representation."""
     return (
         x.astype(np.bool_)
         if element == "i1"
@@ -48,17 +48,17 @@ def signed(x: Array, element: str) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """Floats that computations are done in: `float64` for itself, `float32` for all others."""
+    """Convert floats to their computation type: `float64` for itself, `float32` for all others."""
     return x if x.dtype.kind == "f" and x.dtype.itemsize >= 4 else x.astype(np.float32)
 
 
 def exact(x: Array) -> Array:
-    """Floats for directed rounding: they hold products of the type exactly, and sums of numbers of like size."""
+    """Convert floats to a type for directed rounding, which holds their products and similar-sized sums exactly."""
     return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
 
 
 def to_float(x: Array, element: str, mode: str = "nearest_even") -> Array:
-    """`x` rounded to an element type."""
+    """Round `x` to an element type."""
     if mode in ("zero", "negative_inf", "positive_inf"):
         return _directed(x, element, mode)
     if element == "tf32":
@@ -70,7 +70,7 @@ def to_float(x: Array, element: str, mode: str = "nearest_even") -> Array:
 
 
 def _to_tf32(x: Array, away: bool) -> Array:
-    """Nearest ties to even, or away from zero: 10 explicit bits of the significand remain."""
+    """Round to tf32 (10 explicit significand bits), to nearest with ties to even or away from zero."""
     bits = np.asarray(x).view(np.uint32)
     half = np.uint32(1 << (_TF32_DROPPED_BITS - 1))
     tie = np.uint32(0) if away else np.uint32(1) - ((bits >> np.uint32(_TF32_DROPPED_BITS)) & np.uint32(1))
@@ -91,7 +91,7 @@ def _directed(x: Array, element: str, mode: str) -> Array:
 
 
 def _step(x: Array, towards: Array, element: str) -> Array:
-    """The neighbour of `x` in the direction of `towards`."""
+    """Return the neighbour of `x` in the direction of `towards`."""
     if element == "tf32":
         bits = x.view(np.uint32).astype(np.int64)
         unit = 1 << _TF32_DROPPED_BITS
@@ -101,7 +101,7 @@ def _step(x: Array, towards: Array, element: str) -> Array:
 
 
 def flushed(x: Array, flush: bool) -> Array:
-    """Subnormal numbers become zeros of their sign, where the operation says `flush_to_zero`."""
+    """Flush subnormal numbers to zeros of the same sign if `flush` is set."""
     if not flush:
         return x
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(np.zeros_like(x), x), x)

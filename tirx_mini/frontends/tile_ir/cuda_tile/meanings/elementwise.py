@@ -1,4 +1,4 @@
-"""The meaning of element-wise operations in NumPy: one line an operation, named as in cuda_tile.
+"""NumPy semantics of elementwise operations, one line per operation, named as in cuda_tile.
 
 A meaning is called with the operation's attributes, the element type of its result, and its operands. Half-precision
 operations compute in `float32` and round once, as the specification says of those that are emulated.
@@ -21,7 +21,7 @@ _DIRECTED = ("zero", "negative_inf", "positive_inf")
 
 
 def _rounded(compute: Callable[..., Array]) -> Meaning:
-    """A float operation with the attributes `rounding_mode` and `flush_to_zero`."""
+    """Return the semantics of a float operation with the attributes `rounding_mode` and `flush_to_zero`."""
 
     def meaning(a: Any, to: str, *xs: Array) -> Array:
         flush = bool(getattr(a, "flush_to_zero", False))
@@ -38,12 +38,12 @@ def _float(compute: Callable[..., Array]) -> Meaning:
 
 
 def _fma(x: Array, y: Array, z: Array) -> Array:
-    """One rounding: a product of two `float32` is exact in `float64`."""
+    """Compute a fused multiply-add with one rounding; the product of two `float32` is exact in `float64`."""
     return (exact(x) * exact(y) + exact(z)).astype(x.dtype)
 
 
 def _extreme(numbers: Callable[..., Array], nans: Callable[..., Array], sign: int) -> Meaning:
-    """maxf and minf of IEEE 754-2019: +0 is greater than -0."""
+    """Return the semantics of IEEE 754-2019 maximum or minimum, where +0 is greater than -0."""
 
     def compute(a: Any, to: str, x: Array, y: Array) -> Array:
         x, y = (flushed(v, a.flush_to_zero) for v in (x, y))
@@ -59,7 +59,7 @@ def _read(a: Any, *xs: Array, name: str = "signedness") -> tuple[Array, ...]:
 
 
 def _int(compute: Callable[..., Array]) -> Meaning:
-    """An integer operation on bits as the attribute `signedness` says; it wraps around."""
+    """Return the semantics of a wrapping integer operation with the attribute `signedness`."""
     return lambda a, to, *xs: compute(*_read(a, *xs)).astype(dtype_of(to))
 
 
@@ -99,7 +99,7 @@ def _cmpi(a: Any, to: str, x: Array, y: Array) -> Array:
 
 
 def _ftoi(a: Any, to: str, x: Array) -> Array:
-    """Towards zero; what is out of range becomes the nearest integer, NaN becomes 0."""
+    """Convert floats to integers, rounding towards zero and saturating; NaN becomes 0."""
     dtype = dtype_of(to) if a.signedness == "signed" else np.dtype(f"u{dtype_of(to).itemsize}")
     limits = np.iinfo(dtype)
     whole = np.trunc(np.nan_to_num(x.astype(np.longdouble), nan=0.0))

@@ -1,4 +1,4 @@
-"""Runs operations one after another on NumPy arrays: what the interpreters of all dialects share.
+"""The abstract machine shared by the dialects' interpreters, which executes operations on NumPy arrays.
 
 A tile is an array of its shape, a scalar or a pointer an array of rank 0, and a token None.
 """
@@ -23,12 +23,12 @@ Dims = tuple[int, int, int]
 
 
 class AssertionFailed(Exception):
-    """An `assert` of the program does not hold; the message is the program's."""
+    """A failed `assert` of the program, with the program's message."""
 
 
 @dataclass(frozen=True)
 class Exit:
-    """A terminator that was reached, and the values that it hands on."""
+    """A terminator that was reached, with its operands' values."""
 
     op: Op
     values: tuple[Any, ...]
@@ -36,7 +36,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class ArrayView:
-    """An array in memory. base: its address. strides: in elements."""
+    """An array view in memory. base: its address. strides: in elements."""
 
     base: int
     shape: tuple[int, ...]
@@ -46,7 +46,7 @@ class ArrayView:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The way to cut tiles out of an array; see `nv_tileaa.BlockTile`, whose fields these are."""
+    """The decomposition of an array into tiles; the fields are those of `nv_tileaa.BlockTile`."""
 
     tile: tuple[int, ...]
     order: tuple[int, ...]
@@ -55,7 +55,7 @@ class Blocks:
     padding: str | None = None
 
     def places(self, array: ArrayView, index: Sequence[Array]) -> tuple[Array, Array]:
-        """The address of each element of the tile at `index`, and whether it lies inside of the array."""
+        """Return the address of each element of the tile at `index`, and whether it is in bounds."""
         address, inside = np.asarray(array.base, np.int64), np.asarray(True)
         for dim, (extent, axis) in enumerate(zip(self.tile, self.order, strict=True)):
             at = np.asarray(index[dim]).astype(np.int64)
@@ -75,7 +75,7 @@ Meaning = Callable[["Machine", Op], Any]
 
 @dataclass
 class Machine:
-    """One block of the grid.
+    """The interpreter state of one block of the grid.
 
     meanings: by kind of operation. env: the values so far. write: gets what the program prints.
     """
@@ -89,13 +89,13 @@ class Machine:
     env: dict[Value, Any] = field(default_factory=dict)
 
     def __getitem__(self, value: Any) -> Any:
-        """The value of an operand, or of a group of operands; None for an omitted operand."""
+        """Return the value of an operand or operand group, or None for an omitted operand."""
         if isinstance(value, tuple):
             return [self.env[v] for v in value]
         return None if value is None else self.env[value]
 
     def run(self, region: Region, args: Sequence[Any] = ()) -> Exit:
-        """Execute a region. Raises `ValueError` if it ends without a terminator."""
+        """Execute a region. Raises `ValueError` if it lacks a terminator."""
         self.env.update(zip(region.params, args, strict=True))
         for op in region.ops:
             if op.kind.terminator:
@@ -118,7 +118,7 @@ class Machine:
         self.memory.store(address[inside], tile[inside])
 
     def gather(self, address: Array, element: str, mask: Array | None, other: Array | None) -> Array:
-        """A load through pointers; elements without the mask are `other`, or zero."""
+        """Load through pointers; masked-off elements are `other`, or zero."""
         if mask is None:
             return self.memory.load(address, element)
         found = np.zeros(address.shape, dtype_of(element)) if other is None else other.copy()
@@ -132,7 +132,7 @@ class Machine:
     def update(
         self, address: Array, element: str, mask: Array | None, change: Callable[..., Array], *tiles: Array
     ) -> Array:
-        """An atomic operation on each address in turn: `change(old, *values)` is stored. Returns the old values."""
+        """Perform an atomic update ``change(old, *values)`` at each address in turn. Returns the old values."""
         old = np.zeros(address.shape, dtype_of(element))
         places = [i for i in np.ndindex(address.shape) if mask is None or mask[i]]
         for i in places:
@@ -143,7 +143,7 @@ class Machine:
         return old
 
     def reduce(self, tiles: Sequence[Array], dim: int, body: Region) -> list[Array]:
-        """Neighbours are combined until one is left along `dim`."""
+        """Reduce along `dim` by combining neighbours pairwise."""
         parts = [np.moveaxis(t, dim, -1) for t in tiles]
         while parts[0].shape[-1] > 1:
             parts = self.combine(body, [(p[..., 1::2], p[..., 0::2]) for p in parts])
@@ -158,12 +158,12 @@ class Machine:
         return [np.moveaxis(p, 0, dim) for p in parts]
 
     def combine(self, body: Region, pairs: Sequence[tuple[Array, Array]]) -> list[Array]:
-        """The body for many elements at once: pairs of the element and the combination of the elements before it."""
+        """Apply the body to many pairs at once, each an element and the combination of its predecessors."""
         values = self.run(body, [x for pair in pairs for x in pair]).values
         return [np.broadcast_to(v, p[0].shape).copy() for v, p in zip(values, pairs, strict=True)]
 
     def format(self, text: str, values: Sequence[Array]) -> str:
-        """As C's printf does; a tile becomes a nested list."""
+        """Format values as C's printf does; a tile becomes a nested list."""
         rest = iter(values)
 
         def one(match: re.Match[str]) -> str:
@@ -180,12 +180,12 @@ def _formatted(spec: str, x: Array) -> str:
 
 
 def slice_at(part: Sequence[int], indices: Sequence[Any]) -> tuple[slice, ...]:
-    """The slice of a tile of the shape `part` at `indices`, which count such slices."""
+    """Return the slice of shape `part` at `indices`, counted in slices."""
     return tuple(slice(int(i) * n, int(i) * n + n) for i, n in zip(indices, part, strict=True))
 
 
 def argument(memory: Memory, element: object, value: Any) -> Array:
-    """The value of a parameter: the address of an array, or a number. Raises `ValueError` for a wrong dtype."""
+    """Return the value of a parameter: an array's address, or a number. Raises `ValueError` for a wrong dtype."""
     name = str(element)
     if not name.startswith("ptr<"):
         return np.asarray(value).astype(dtype_of(name))
@@ -199,7 +199,7 @@ def run_grid(
     meanings: Mapping[OpKind, Meaning], memory: Memory, symbols: dict[str, int], body: Any, values: Sequence[Any],
     grid: Sequence[int], write: Callable[[str], object] | None,
 ) -> None:  # fmt: skip
-    """Run a kernel's region for each block, x fastest."""
+    """Execute a kernel's region for each block, x fastest."""
     x, y, z = (*grid, 1, 1, 1)[:3]
     show = write or (lambda text: print(text, end=""))
     with np.errstate(all="ignore"):

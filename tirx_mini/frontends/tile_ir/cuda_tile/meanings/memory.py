@@ -1,4 +1,4 @@
-"""Global memory of the interpreters: arrays at addresses, read and written through tiles of pointers."""
+"""Global memory of the interpreters: arrays accessed through tiles of pointers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SPACING = 1 << 44
 
 
 class OutOfBounds(Exception):
-    """A pointer that is read or written lies outside of every array."""
+    """An access through a pointer that lies outside every array."""
 
 
 @dataclass
 class Memory:
-    """The arrays that a launch can reach."""
+    """The arrays accessible to a launch."""
 
     spans: list[Array] = field(default_factory=list)
 
     def add(self, array: Array) -> int:
-        """The address of element 0 of `array`. Stores change the array. Raises `ValueError` for negative strides."""
+        """Register `array` and return the address of its first element. Raises `ValueError` for negative strides."""
         if any(s < 0 for s in array.strides):
             raise ValueError("an array with a negative stride cannot be an argument; pass a copy")
         size = (
@@ -39,7 +39,7 @@ class Memory:
         return len(self.spans) * _SPACING
 
     def load(self, addresses: Array, element: str) -> Array:
-        """The elements at `addresses`, of their shape."""
+        """Return the elements at `addresses`, in the same shape."""
         dtype = dtype_of(element)
         found = np.empty(addresses.shape, dtype)
         for span, here, bytes_ in self._touched(addresses, dtype.itemsize):
@@ -47,13 +47,13 @@ class Memory:
         return found
 
     def store(self, addresses: Array, values: Array) -> None:
-        """Write `values` at `addresses`; the last of equal addresses wins."""
+        """Store `values` at `addresses`; for equal addresses the last one wins."""
         values = np.broadcast_to(values, addresses.shape)
         for span, here, bytes_ in self._touched(addresses, values.dtype.itemsize):
             span[bytes_] = np.ascontiguousarray(values[here])[:, None].view(np.uint8)
 
     def _touched(self, addresses: Array, size: int):
-        """For each array that is touched: its bytes, which addresses lie in it, and the indices of their bytes."""
+        """Yield each accessed array's bytes, the addresses that lie in it, and their byte indices."""
         owner = addresses // _SPACING
         for number in np.unique(owner):
             here = owner == number

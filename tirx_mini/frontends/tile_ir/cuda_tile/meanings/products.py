@@ -1,4 +1,4 @@
-"""Matrix products, and what atomic operations store."""
+"""Semantics of matrix products and of atomic updates."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from .elementwise import ELEMENTWISE
 
 
 def matrix_product(lhs: np.ndarray, rhs: np.ndarray, acc: np.ndarray, element: str) -> np.ndarray:
-    """acc + lhs rhs: exact products, sums in float32 (float64 for itself), one rounding at the end."""
+    """Return acc + lhs rhs with exact products, float32 sums (float64 for float64) and one final rounding."""
     if element.startswith("i"):
         return (acc + np.matmul(lhs.astype(np.int64), rhs.astype(np.int64))).astype(dtype_of(element))
     return to_float(np.matmul(wide(lhs), wide(rhs)) + wide(acc), element)
 
 
 def scaled(factor: np.ndarray, scale: np.ndarray, axis: int) -> np.ndarray:
-    """A factor times its scales, each of which is for a block of neighbours along `axis`."""
+    """Multiply a factor by its scales, each of which applies to a block of neighbours along `axis`."""
     return wide(factor) * np.repeat(wide(scale), factor.shape[axis] // scale.shape[axis], axis)
 
 
 def signed_or_not(x: np.ndarray, signed: bool) -> np.ndarray:
-    """Integers of 8 bits for a product."""
+    """Return 8-bit integers with the signedness of a product's operand."""
     return x if signed else x.view(np.uint8)
 
 
 def change_of(mode: str, element: str) -> Callable[..., Any]:
-    """The value that an atomic operation stores, from the present value and its operand."""
+    """Return the function that computes the stored value of an atomic operation from the old value and the operand."""
     name, signedness = {
         "and": ("andi", ""),
         "or": ("ori", ""),
@@ -50,5 +50,5 @@ def change_of(mode: str, element: str) -> Callable[..., Any]:
 
 
 def swapped(old: np.ndarray, compare: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Compare and swap: bits are compared."""
+    """Return the result of a bitwise compare-and-swap."""
     return value if old.tobytes() == compare.tobytes() else old

@@ -1,4 +1,4 @@
-"""The operations of cuda_tile, by family; Python's keywords have a ``_`` at the end."""
+"""The operations of cuda_tile by family; Python keywords get a trailing ``_``."""
 
 from .control import break_, continue_, ends_of, entry, for_, if_, loop, reduce, return_, scan, yield_
 from .core import (

@@ -62,7 +62,7 @@ def _entry(op: Op) -> Iterator[str]:
 
 
 def _closed(region: Region, terminator: OpKind) -> Region:
-    """The region with its terminator, which the text may leave out."""
+    """Return the region with its terminator, which the text may omit."""
     if region.ops and region.ops[-1].kind.terminator:
         return region
     return Region(region.params, (*region.ops, make(terminator)))
@@ -125,7 +125,7 @@ def _carried(what: str, values: Sequence[Value], params: Sequence[Value]) -> Ite
 
 
 def ends_of(region: Region) -> Iterator[Op]:
-    """The terminators of a loop's body: its own and its branches', but no inner loop's."""
+    """Yield the terminators of a loop body, including those in branches but not in inner loops."""
     for op in region.ops:
         if op.kind.terminator:
             yield op

@@ -15,7 +15,7 @@ _APPROX_F32 = rules(only("rounding_mode", "approx", ("f32",)), only("rounding_mo
 
 
 def _elementwise(name: str, operands: str, attrs: dict[str, Codec] | None = None, more: Verify | None = None) -> OpKind:
-    """All operands and the result have one type."""
+    """Define an operation whose operands and result share one type."""
     first = operands.split()[0]
     named = ", ".join(f"${n}" for n in operands.split())
     rounding = " [[$rounding_mode]]" if "rounding_mode" in (attrs or {}) else ""
@@ -57,7 +57,7 @@ fpowi = CUDA_TILE.op(
 
 
 def compared(op: Op) -> Tile:
-    """The type of the result of a comparison."""
+    """Return the result type of a comparison."""
     return op.lhs.type.of("i1")
 
 

@@ -20,7 +20,7 @@ from .floats import compared, matrix_product
 
 
 def _elementwise(name: str, operands: str, attrs: dict[str, Codec] | None = None, more: Verify | None = None) -> OpKind:
-    """All operands and the result have one type."""
+    """Define an operation whose operands and result share one type."""
     named = ", ".join(f"${n}" for n in operands.split())
     texts = "".join(f" ${n}" if n == "signedness" else f" [[${n}]]" for n in attrs or {})
     checks = (integers(f"{operands} result"), same_type(f"{operands} result"), *((more,) if more else ()))

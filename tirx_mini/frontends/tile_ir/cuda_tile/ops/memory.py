@@ -11,7 +11,7 @@ from ..types import TOKEN, Ptr, Scalar
 
 
 def _pointed(pointers_: str, value: str):
-    """The elements of `value`, which are the targets of the pointers."""
+    """Verify that the elements of `value` have the pointee type of the pointers."""
 
     def verify(op: Op) -> Iterator[str]:
         to, of = getattr(op, pointers_).type.element, getattr(op, value).type.element

@@ -1,4 +1,4 @@
-"""Views of arrays, and loads and stores through them (Tile IR: Operations, Views)."""
+"""Array views, and loads and stores through them (Tile IR: Operations, Views)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _parse_make(p: Parser, kind: OpKind) -> Op:
 
 
 def _shape_syntax() -> Syntax:
-    """``%view : view_type -> tile<i32>``: one type for all results."""
+    """Return the syntax ``%view : view_type -> tile<i32>``, with one type for all results."""
 
     def write(op: Op, p: Printer) -> None:
         p.write(
@@ -100,7 +100,7 @@ def _of_tensor_view(op: Op) -> Iterator[str]:
 
 
 def _indexed(tile: str) -> Callable[[Op], Iterator[str]]:
-    """The index fits the view, and the tile is the one that the view describes."""
+    """Verify that the index matches the view's rank, and that the tile has the view's tile type."""
 
     def verify(op: Op) -> Iterator[str]:
         view = op.view.type
@@ -121,7 +121,7 @@ def _indexed(tile: str) -> Callable[[Op], Iterator[str]]:
 
 
 def _access(before: str, after: str, inferred: tuple[str, ...]) -> Syntax:
-    """``weak [device] BEFORE %view[%i, …] AFTER [token = %t] … : types -> types``.
+    """Return the syntax of a view access: ``weak [device] BEFORE %view[%i, …] AFTER [token = %t] … : types -> types``.
 
     before, after: format of what stands before and after the view: names of operands and attributes.
     inferred: what the types of the results are: "tile" of the view, or "token".

@@ -1,4 +1,4 @@
-"""The functions of tile code. Importing this package defines them."""
+"""The functions of tile code, defined when this package is imported."""
 
 from . import (
     arithmetic,

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and logic of two tiles, with NumPy's broadcasting and cuTile's promotion."""
+"""Binary arithmetic, comparisons and logic, with NumPy's broadcasting and cuTile's promotion."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SIGNED_OPS = ("maxi", "mini")
 
 
 def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
-    """``ct.name(x, y)``. Constants are combined now; of anything else the operands are promoted and broadcast."""
+    """Evaluate ``ct.name(x, y)``: fold constants, otherwise promote and broadcast the operands."""
     if is_constant(x) and is_constant(y) and not set(attrs) - {"propagate_nan"}:
         return binary_of(name, x, y, **attrs)
     symbol = SYMBOLS.get(name, f"ct.{name}")
@@ -72,7 +72,7 @@ def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
 
 
 def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
-    """An operation on tiles of one dtype and shape."""
+    """Emit an operation on tiles of one dtype and shape."""
     special = _SPECIAL.get(name)
     if special is not None:
         return special(tr, a, b, **attrs)
@@ -85,7 +85,7 @@ def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) 
 
 
 def float_only(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
-    """Raises `TileTypeError` for a rounding mode or `flush_to_zero` that operations on `dtype` do not have."""
+    """Raise `TileTypeError` for a rounding mode or `flush_to_zero` that is unsupported for `dtype`."""
     mode = attrs.get("rounding_mode")
     if mode and not (dtype.is_float and dtype.arithmetic):
         raise TileTypeError(f"rounding_mode of ct.{name} is for floats, not for {dtype}")
@@ -102,7 +102,7 @@ def float_only(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
 
 
 def compare(tr: Tracer, predicate: str, a: TileValue, b: TileValue) -> TileValue:
-    """A comparison of tiles of one dtype and shape. NaN is unequal to everything, and neither less nor greater."""
+    """Compare tiles of one dtype and shape. NaN is unequal to everything, and neither less nor greater."""
     if a.dtype.is_float:
         ordering = "unordered" if predicate == "not_equal" else "ordered"
         return tr.emit.tile("cmpf", bool_, a.shape, a, b, comparison_predicate=predicate, comparison_ordering=ordering)
@@ -123,7 +123,7 @@ def _operand(tr: Tracer, value: Any, dtype: DType, shape: tuple[int, ...]) -> Ti
 
 
 def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
-    """A shift of integers, in their common type."""
+    """Shift integers, in their common type."""
     if not all((own_dtype(v) or default_dtype(plain(v))).is_integer for v in (x, y)):
         raise TileTypeError(f"`{SYMBOLS[name]}` needs integers, not {describe(x)} and {describe(y)}")
     dtype = common_dtype(x, y)
@@ -140,7 +140,7 @@ def _truediv(tr: Tracer, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
 
 
 def divide(tr: Tracer, a: TileValue, b: TileValue, rounding: str) -> TileValue:
-    """Integer division. rounding: "zero", "negative_inf" or "positive_inf"."""
+    """Divide integers. rounding: "zero", "negative_inf" or "positive_inf"."""
     if a.dtype.kind == "u" and rounding == "negative_inf":
         rounding = "zero"
     mode = None if rounding == "zero" else rounding
@@ -160,7 +160,7 @@ def _cdiv(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
 
 
 def _mod(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
-    """Python's remainder, which has the sign of the divisor."""
+    """Return Python's remainder, which has the sign of the divisor."""
     e, dtype, shape = tr.emit, a.dtype, a.shape
     if dtype.kind == "u":
         return e.tile("remi", dtype, shape, a, b, signedness="unsigned")
@@ -177,7 +177,7 @@ def _mod(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
 
 
 def _pow(tr: Tracer, a: TileValue, b: TileValue) -> TileValue:
-    """Integers are raised as float64, which is exact up to 2^53."""
+    """Raise to a power; integers are computed in float64, which is exact up to 2^53."""
     if a.dtype.is_float:
         return tr.emit.tile("pow", a.dtype, a.shape, a, b)
     from ..dtypes import float64
@@ -198,7 +198,7 @@ _SPECIAL: Mapping[str, Callable[..., TileValue]] = MappingProxyType({
 
 
 def small_power(tr: Tracer, x: TileValue, exponent: int) -> TileValue:
-    """An integer power of 1 to 4 by multiplication."""
+    """Return an integer power of 1 to 4, by multiplication."""
     square = binary(tr, "mul", x, x) if exponent > 1 else x
     if exponent == 4:
         return binary(tr, "mul", square, square)
@@ -206,7 +206,7 @@ def small_power(tr: Tracer, x: TileValue, exponent: int) -> TileValue:
 
 
 def float_options(rounding_mode: Any = None, flush_to_zero: Any = False, *allowed: RoundingMode) -> dict[str, Any]:
-    """The attributes `rounding_mode` and `flush_to_zero` of an operation."""
+    """Return the attributes `rounding_mode` and `flush_to_zero` of an operation."""
     attrs: dict[str, Any] = {}
     if rounding_mode is not None:
         attrs["rounding_mode"] = keyword(rounding_mode, RoundingMode, "rounding_mode", *allowed).value
@@ -221,43 +221,43 @@ _DIVISION = (*_IEEE, RoundingMode.APPROX, RoundingMode.FULL)
 
 @operation("add")
 def add(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
-    """The sum of two tiles: ``x + y``."""
+    """Return the sum of two tiles: ``x + y``."""
     return binary(tr, "add", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("sub")
 def sub(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
-    """The difference of two tiles: ``x - y``."""
+    """Return the difference of two tiles: ``x - y``."""
     return binary(tr, "sub", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("mul")
 def mul(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
-    """The product of the elements of two tiles: ``x * y``."""
+    """Return the elementwise product of two tiles: ``x * y``."""
     return binary(tr, "mul", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("truediv")
 def truediv(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
-    """The quotient of two tiles as floats: ``x / y``. Integers become float32."""
+    """Return the quotient of two tiles as floats: ``x / y``. Integers become float32."""
     return binary(tr, "truediv", x, y, **float_options(rounding_mode, flush_to_zero, *_DIVISION))
 
 
 @operation("floordiv")
 def floordiv(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """The quotient rounded down: ``x // y``."""
+    """Return the quotient rounded down: ``x // y``."""
     return binary(tr, "floordiv", x, y)
 
 
 @operation("mod")
 def mod(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """The remainder, with the sign of the divisor: ``x % y``."""
+    """Return the remainder, with the sign of the divisor: ``x % y``."""
     return binary(tr, "mod", x, y)
 
 
 @operation("divmod")
 def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """``(x // y, x % y)`` of integers."""
+    """Return ``(x // y, x % y)`` of integers."""
     for value in (x, y):
         if (own_dtype(value) or (default_dtype(plain(value)) if is_constant(value) else int32)).is_float:
             raise TileTypeError(
@@ -268,7 +268,7 @@ def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
 
 @operation("pow")
 def pow_(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """``x`` to the power of ``y``: ``x ** y``."""
+    """Return ``x`` to the power of ``y``: ``x ** y``."""
     if isinstance(x, TileValue) and not x.dtype.is_bool and isinstance(y, int) and y in (1, 2, 3, 4):
         return small_power(tr, x, y)
     return binary(tr, "pow", x, y)
@@ -276,25 +276,25 @@ def pow_(tr: Tracer, x: Any, y: Any, /) -> Any:
 
 @operation("cdiv", host=lambda x, y: -(-x // y))
 def cdiv(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """The quotient of two integers rounded up. The host may call it, too."""
+    """Return the quotient of two integers, rounded up; also callable in host code."""
     return binary(tr, "cdiv", x, y)
 
 
 @operation("atan2")
 def atan2(tr: Tracer, x1: Any, x2: Any, /) -> Any:
-    """The angle of the point ``(x2, x1)`` in radians, from -π to π."""
+    """Return the angle of the point ``(x2, x1)`` in radians, from -π to π."""
     return binary(tr, "atan2", x1, x2)
 
 
 @operation("maximum")
 def maximum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
-    """The greater of two elements; with one NaN the other, unless `propagate_nan`."""
+    """Return the elementwise maximum, ignoring a single NaN unless `propagate_nan`."""
     return _extreme(tr, "maximum", x, y, flush_to_zero, propagate_nan)
 
 
 @operation("minimum")
 def minimum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
-    """The lesser of two elements; with one NaN the other, unless `propagate_nan`."""
+    """Return the elementwise minimum, ignoring a single NaN unless `propagate_nan`."""
     return _extreme(tr, "minimum", x, y, flush_to_zero, propagate_nan)
 
 
@@ -319,7 +319,7 @@ for _name in (*_BITWISE, *_SHIFTS, *_PREDICATES):
 
 @operation("where")
 def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
-    """The elements of `x` where `cond` is true, and of `y` where it is false; all are broadcast to one shape."""
+    """Select elements of `x` where `cond` is true, else of `y`, broadcasting all three."""
     mask = tr.emit.cast(tile_of(tr, cond, "the condition of ct.where"), bool_)
     for value in (x, y):
         tile_of(tr, value, "an operand of ct.where")
@@ -330,25 +330,25 @@ def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
 
 
 def _comparable(tr: Tracer, x: Any, y: Any) -> tuple[Any, Any]:
-    """Operands of a comparison as float32, which holds all values of the types that are for storage."""
+    """Convert comparison operands of storage-only types to float32, which represents all their values."""
     dtype = _storage_dtype(x, y)
     converted = [tr.emit.cast(v, float32) if own_dtype(v) == dtype and isinstance(v, TileValue) else v for v in (x, y)]
     return converted[0], converted[1]
 
 
 def _storage(x: Any, y: Any) -> bool:
-    """Return whether an operand has a type that is for storage only."""
+    """Return whether an operand has a storage-only type."""
     return any(isinstance(v, TileValue) and not v.dtype.arithmetic for v in (x, y))
 
 
 def _storage_dtype(x: Any, y: Any) -> DType:
-    """Types that are for storage only meet themselves and constants."""
+    """Return the common type of operands with a storage-only type, which combines only with itself and constants."""
     own = [d for d in (own_dtype(x), own_dtype(y)) if d is not None]
     return own[0] if len(set(own)) == 1 else promote(own[0], own[1])
 
 
 def logical(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
-    """``x and y``, ``x or y`` of scalars, both of which are computed."""
+    """Evaluate ``x and y`` or ``x or y`` on scalars without short-circuiting."""
     a, b = (tr.condition(v, f"an operand of `{name}`") for v in (x, y))
     e = tr.emit
     a, b = (v if isinstance(v, TileValue) else materialize(tr, bool(v)) for v in (a, b))

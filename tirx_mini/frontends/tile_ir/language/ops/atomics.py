@@ -1,4 +1,4 @@
-"""Atomic operations on elements of arrays."""
+"""Atomic operations on array elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODES = ("add", "max", "min", "and", "or", "xor", "xchg")
 
 
 def _mode(name: str, dtype: DType, what: str) -> str:
-    """cuda_tile's name of an operation. Raises `TileTypeError` for a dtype that it does not have."""
+    """Return cuda_tile's name of an atomic operation. Raises `TileTypeError` for unsupported dtypes."""
     wide = dtype.is_integer and dtype.bitwidth >= 32
     if name == "add" and dtype in (float16, bfloat16, float32, float64):
         return "addf"
@@ -42,7 +42,7 @@ def _mode(name: str, dtype: DType, what: str) -> str:
 
 
 class _Fence:
-    """The tokens around an atomic operation, with the order of all other arrays where it acquires or releases."""
+    """The tokens around an atomic operation, which order all other arrays if it acquires or releases."""
 
     def __init__(self, tr: Tracer, array: ArrayValue, semantics: str) -> None:
         self.tr, self.array = tr, array
@@ -61,7 +61,7 @@ class _Fence:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """The elements that an atomic operation changes.
+    """The elements that an atomic operation modifies.
 
     pointers: to each element; allowed: which may be changed, None for all.
     """
@@ -80,7 +80,7 @@ class _Places:
 
 
 def _rmw(tr: Tracer, name: str, places: _Places, update: Any, order: Any, scope: Any, what: str) -> TileValue:
-    """Read, modify and write elements. what: the operation, as a message names it."""
+    """Emit an atomic read-modify-write of elements. what: the operation's name in messages."""
     array = places.array
     mode = _mode(name, array.dtype, what)
     value = spread(tr, update, array, places.shape, f"the update of {what}")
@@ -96,7 +96,7 @@ def _rmw(tr: Tracer, name: str, places: _Places, update: Any, order: Any, scope:
 
 
 def _cas(tr: Tracer, places: _Places, expected: Any, desired: Any, order: Any, scope: Any, what: str) -> TileValue:
-    """Compare and swap elements; where the mask is false, the result is `expected`."""
+    """Emit an atomic compare-and-swap of elements; masked-off results are `expected`."""
     array, shape = places.array, places.shape
     _mode("xchg", array.dtype, what)
     old = spread(tr, expected, array, shape, f"`expected` of {what}")
@@ -153,7 +153,7 @@ def atomic_cas(
     tr: Tracer, array: Any, indices: Any, expected: Any, desired: Any, /, *, check_bounds: Any = True,
     memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
 ) -> Any:  # fmt: skip
-    """Replace elements that equal `expected` by `desired`, each atomically. Returns what the elements were before.
+    """Replace elements equal to `expected` by `desired`, each atomically, and return the old values.
 
     For an index outside of the array it is `expected`.
     """
@@ -167,7 +167,7 @@ def atomic_cas_offset(
     tr: Tracer, memory: RawMemoryValue, offset: Any, expected: Any, desired: Any, /, *, mask: Any = None,
     memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
 ) -> Any:  # fmt: skip
-    """As `ct.atomic_cas`, on the elements at offsets from the first one of the array."""
+    """Perform `ct.atomic_cas` on elements addressed by their offset from the array's first element."""
     places = _Places(*raw_places(tr, memory, offset, mask, "atomic_cas_offset"))
     return _cas(tr, places, expected, desired, memory_order, memory_scope, "atomic_cas_offset")
 

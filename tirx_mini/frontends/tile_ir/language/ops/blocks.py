@@ -1,4 +1,4 @@
-"""The block that executes, its grid, and what orders it with other kernels."""
+"""Grid queries, and dependences on other kernels."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def _of_grid(tr: Tracer, name: str, axis: Any) -> TileValue:
 
 @operation("bid")
 def bid(tr: Tracer, axis: Any) -> Any:
-    """The index of this block along an axis of the grid."""
+    """Return the index of this block along a grid axis."""
     return _of_grid(tr, "get_tile_block_id", axis)
 
 
 @operation("num_blocks")
 def num_blocks(tr: Tracer, axis: Any) -> Any:
-    """The number of blocks along an axis of the grid."""
+    """Return the number of blocks along a grid axis."""
     return _of_grid(tr, "get_num_tile_blocks", axis)
 
 
 @operation("assume_divisible_by")
 def assume_divisible_by(tr: Tracer, x: Any, divisor: Any) -> Any:
-    """`x`, of which the compiler may assume that `divisor` divides it."""
+    """Return `x`, with the promise that it is divisible by `divisor`."""
     number = constant_int(divisor, "the divisor")
     if number < 1:
         raise TileValueError(f"the divisor of ct.assume_divisible_by must be positive, not {number}")
@@ -58,7 +58,7 @@ def assume_divisible_by(tr: Tracer, x: Any, divisor: Any) -> Any:
 
 @operation("grid_dependency_control_wait")
 def grid_dependency_control_wait(tr: Tracer) -> None:
-    """Wait for the end of the kernel before, whose writes are visible then (PTX ISA: griddepcontrol.wait)."""
+    """Wait until the preceding kernel has ended and its writes are visible (PTX ISA: griddepcontrol.wait)."""
     tr.order.found.fenced = True
     token = tr.emit.emit("gdc_wait_tko", tr.order.before_fence(), types=[TOKEN])
     tr.order.after_fence(token)

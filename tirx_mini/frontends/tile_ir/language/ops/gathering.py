@@ -1,4 +1,4 @@
-"""Loads and stores of single elements, whose places tiles of indices name."""
+"""Gathers and scatters: loads and stores of elements selected by tiles of indices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PADDED = {
 
 
 def _indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> list[TileValue]:
-    """One integer tile for each dimension of the array, not yet broadcast."""
+    """Return one integer tile per array dimension, not yet broadcast."""
     items = indices if isinstance(indices, tuple) else (indices,)
     if len(items) != array.ndim:
         raise TileShapeError(
@@ -54,7 +54,7 @@ def _indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> list[Til
 
 
 def _needs_64_bits(array: ArrayValue, tiles: list[TileValue]) -> bool:
-    """Return whether an offset into the array may exceed 31 bits."""
+    """Return whether offsets into the array may exceed 31 bits."""
     if any(t.dtype.bitwidth > 32 for t in tiles):
         return True
     if not array.static:
@@ -66,7 +66,7 @@ def _needs_64_bits(array: ArrayValue, tiles: list[TileValue]) -> bool:
 def addresses(
     tr: Tracer, array: ArrayValue, indices: Any, check_bounds: Any, mask: Any, name: str
 ) -> tuple[TileValue, TileValue | None]:
-    """Pointers to the elements at `indices`, and a mask of the accessible ones; None means all of them.
+    """Return pointers to the elements at `indices`, and a mask of the accessible ones or None for all.
 
     Bounds are checked and offsets multiplied before indices are broadcast, where tiles are small.
     """
@@ -92,7 +92,7 @@ def addresses(
 
 
 def _like(tr: Tracer, scalar: Any, tile: TileValue) -> TileValue:
-    """A scalar with the dtype and shape of a tile."""
+    """Return a scalar with the dtype and shape of a tile."""
     if is_constant(scalar):
         return tr.emit.constant(plain(scalar), tile.dtype, tile.shape)
     return tr.emit.broadcast(tr.emit.cast(scalar, tile.dtype), tile.shape)
@@ -104,7 +104,7 @@ def _added(tr: Tracer, x: TileValue, y: TileValue) -> TileValue:
 
 
 def _in_bounds(tr: Tracer, tile: TileValue, extent: Any) -> TileValue | None:
-    """``0 <= tile < extent``."""
+    """Return the mask ``0 <= tile < extent``."""
     e = tr.emit
     below = e.compare("less_than", tile, _like(tr, extent, tile))
     if tile.dtype.kind == "u":
@@ -128,7 +128,7 @@ def _pointers(tr: Tracer, array: ArrayValue, offset: TileValue | None, wide: Any
 def load_elements(
     tr: Tracer, array: ArrayValue, pointers: TileValue, mask: TileValue | None, padding: TileValue | None, hints: Any
 ) -> TileValue:
-    """Load through pointers; where the mask is false, the padding value."""
+    """Load through pointers; masked-off elements are the padding value."""
     before = tr.order.before_load(array)
     shape = pointers.shape
     values = (None if mask is None else mask.value, None if mask is None or padding is None else padding.value)
@@ -153,7 +153,7 @@ def store_elements(
 
 
 def spread(tr: Tracer, value: Any, array: ArrayValue, shape: tuple[int, ...], what: str) -> TileValue:
-    """A value with the array's dtype, broadcast to the shape of the indices."""
+    """Convert a value to the array's dtype and broadcast it to the shape of the indices."""
     tile = cast_to(tr, value, array.dtype, what)
     if common_shape(what, tile.shape, shape) != shape:
         raise TileShapeError(
@@ -167,7 +167,7 @@ def gather(
     tr: Tracer, array: Any, indices: Any, /, *, mask: Any = None, padding_value: Any = 0, check_bounds: Any = True,
     latency: Any = None,
 ) -> Any:  # fmt: skip
-    """The elements of an array that tiles of indices name, one tile for each dimension, broadcast to one shape.
+    """Gather array elements at tiles of indices, one tile per dimension, broadcast to one shape.
 
     mask: where it is false, or an index lies outside of the array, the element is `padding_value`.
     check_bounds: False promises that all indices lie inside the array.
@@ -185,7 +185,7 @@ def scatter(
     tr: Tracer, array: Any, indices: Any, value: Any, /, *, mask: Any = None, check_bounds: Any = True,
     latency: Any = None,
 ) -> None:  # fmt: skip
-    """Store a tile to the elements of an array that tiles of indices name, except to those outside of the array."""
+    """Scatter a tile to array elements at tiles of indices, skipping elements out of bounds."""
     target = array_of(array, "ct.scatter")
     pointers, allowed = addresses(tr, target, indices, check_bounds, mask, "scatter")
     tile = spread(tr, value, target, pointers.shape, "the value of ct.scatter")
@@ -193,7 +193,7 @@ def scatter(
 
 
 def _sliced_indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> tuple[Any, ...]:
-    """Indices of `load_advanced_indexing` as tiles that broadcast to the shape of the result."""
+    """Return the indices of `load_advanced_indexing` as tiles that broadcast to the result's shape."""
     items = indices if isinstance(indices, tuple) else (indices,)
     tiles = [i for i in items if isinstance(i, TileValue) and i.ndim == 1 and i.dtype.is_integer]
     slices = [i for i in items if isinstance(i, SliceValue)]
@@ -220,7 +220,7 @@ def load_advanced_indexing(
     tr: Tracer, array: Any, indices: Any, /, *, padding_mode: Any = PaddingMode.UNDETERMINED, latency: Any = None,
     allow_tma: Any = None,
 ) -> Any:  # fmt: skip
-    """Slices of an array: along one dimension at the places that a 1-D tile names, along the others a `ct.Slice`."""
+    """Load slices of an array: at indices from a 1-D tile along one dimension, by `ct.Slice` along the others."""
     source = array_of(array, "ct.load_advanced_indexing")
     padded = _PADDED[padding_of(source, padding_mode)]
     places = _sliced_indices(tr, source, indices, "load_advanced_indexing")
@@ -234,7 +234,7 @@ def load_advanced_indexing(
 def store_advanced_indexing(
     tr: Tracer, array: Any, indices: Any, tile: Any, /, *, latency: Any = None, allow_tma: Any = None
 ) -> None:
-    """Store a tile to slices of an array, with the indices of `load_advanced_indexing`."""
+    """Store a tile to slices of an array, indexed as in `load_advanced_indexing`."""
     target = array_of(array, "ct.store_advanced_indexing")
     places = _sliced_indices(tr, target, indices, "store_advanced_indexing")
     pointers, allowed = addresses(tr, target, places, True, None, "store_advanced_indexing")
@@ -245,7 +245,7 @@ def store_advanced_indexing(
 
 
 def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
-    """The mask of an access: booleans."""
+    """Return the mask of an access as a boolean tile."""
     tile = tile_of(tr, mask, f"the mask of {what}")
     if not tile.dtype.is_bool:
         raise TileTypeError(f"the mask of {what} must be of booleans, not {describe(mask)}", hint="compare: `x != 0`")
@@ -255,7 +255,7 @@ def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
 def raw_places(
     tr: Tracer, memory: RawMemoryValue, offset: Any, mask: Any, name: str
 ) -> tuple[ArrayValue, TileValue, TileValue | None]:
-    """The array, pointers to its elements at offsets, and a mask of the accessible ones; None means all of them."""
+    """Return the array, pointers to its elements at the offsets, and a mask of the accessible ones or None for all."""
     array = memory.array
     tile = tile_of(tr, offset, f"the offset of {name}")
     if not tile.dtype.is_integer:
@@ -270,7 +270,7 @@ def raw_places(
 def load_offset(
     tr: Tracer, memory: RawMemoryValue, offset: Any, /, *, mask: Any = None, padding_value: Any = 0, latency: Any = None
 ) -> Any:
-    """The elements at offsets from the first one of the array."""
+    """Load the elements at offsets from the array's first element."""
     array, pointers, allowed = raw_places(tr, memory, offset, mask, "load_offset")
     padding = spread(tr, padding_value, array, pointers.shape, "the padding value") if allowed is not None else None
     return load_elements(tr, array, pointers, allowed, padding, access_hints(tr, latency, None))
@@ -280,7 +280,7 @@ def load_offset(
 def store_offset(
     tr: Tracer, memory: RawMemoryValue, offset: Any, value: Any, /, *, mask: Any = None, latency: Any = None
 ) -> None:
-    """Store a tile to the elements at offsets from the first one of the array."""
+    """Store a tile to the elements at offsets from the array's first element."""
     array, pointers, allowed = raw_places(tr, memory, offset, mask, "store_offset")
     tile = spread(tr, value, array, pointers.shape, "the value")
     store_elements(tr, array, pointers, tile, allowed, access_hints(tr, latency, None))

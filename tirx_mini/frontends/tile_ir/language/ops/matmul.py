@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _check_dtypes(x: DType, y: DType, acc: DType) -> None:
 
 
 def _product_shapes(name: str, x: TileValue, y: TileValue) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The shapes of both factors with their batch broadcast, and the shape of the product."""
+    """Return both factors' shapes with broadcast batch dimension, and the shape of the product."""
     for tile in (x, y):
         if tile.ndim not in (2, 3):
             raise TileShapeError(f"ct.{name} multiplies tiles of 2 or 3 dimensions, not {describe(tile)}")
@@ -73,7 +73,7 @@ def _product_shapes(name: str, x: TileValue, y: TileValue) -> tuple[tuple[int, .
 
 
 def multiply(tr: Tracer, name: str, x: TileValue, y: TileValue, acc: TileValue, fast_acc: bool = False) -> TileValue:
-    """``x @ y + acc``, after all checks of dtypes."""
+    """Emit ``x @ y + acc`` after checking the dtypes."""
     shape_x, shape_y, shape = _product_shapes(name, x, y)
     if acc.shape != shape:
         raise TileShapeError(f"ct.{name}: the accumulator has the shape {acc.shape}, but the product has {shape}")
@@ -86,7 +86,7 @@ def multiply(tr: Tracer, name: str, x: TileValue, y: TileValue, acc: TileValue, 
 
 @operation("mma")
 def mma(tr: Tracer, x: Any, y: Any, /, acc: Any, *, use_fast_acc: Any = False) -> Any:
-    """``x @ y + acc`` on tensor cores, with the dtype of the accumulator."""
+    """Return ``x @ y + acc``, computed on tensor cores, with the dtype of the accumulator."""
     a, b, c = (
         tile_of(tr, v, f"{n} of ct.mma")
         for v, n in ((x, "the first factor"), (y, "the second factor"), (acc, "the accumulator"))
@@ -100,7 +100,7 @@ def mma(tr: Tracer, x: Any, y: Any, /, acc: Any, *, use_fast_acc: Any = False) -
 
 @operation("matmul")
 def matmul(tr: Tracer, x: Any, y: Any, /) -> Any:
-    """The product of two tiles of 1 to 3 dimensions: ``x @ y``. It has the common dtype of both."""
+    """Multiply two tiles of 1 to 3 dimensions in their common dtype: ``x @ y``."""
     a, b = (tile_of(tr, v, "a factor of ct.matmul") for v in (x, y))
     dtype = a.dtype if a.dtype == b.dtype else promote(a.dtype, b.dtype)
     if dtype not in ACCUMULATORS:
@@ -127,7 +127,7 @@ _BLOCKS = {
 
 @operation("mma_scaled")
 def mma_scaled(tr: Tracer, x: Any, x_scale: Any, y: Any, y_scale: Any, /, acc: Any) -> Any:
-    """``(x * x_scale) @ (y * y_scale) + acc``: a scale belongs to a block of elements along K."""
+    """Return ``(x * x_scale) @ (y * y_scale) + acc``, with one scale per block of elements along K."""
     a, sa, b, sb, c = (tile_of(tr, v, "an operand of ct.mma_scaled") for v in (x, x_scale, y, y_scale, acc))
     shape_a, shape_b, shape = _product_shapes("mma_scaled", a, b)
     blocks = _BLOCKS.get((a.dtype, sa.dtype)) if a.dtype == b.dtype and sa.dtype == sb.dtype else None

@@ -1,4 +1,4 @@
-"""Loads and stores of whole tiles, and views of arrays."""
+"""Loads and stores of whole tiles, and array views."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SCOPES = {
 
 
 def tensor_view(tr: Tracer, array: ArrayValue) -> Value:
-    """The array as a ``tensor_view``; a parameter's view is made once, at the beginning of the kernel."""
+    """Return the array as a ``tensor_view``; a parameter's view is created once, in the prologue."""
     known = tr.views.get(array)
     if known is not None:
         return known
@@ -69,7 +69,7 @@ def partition(
     tr: Tracer, array: ArrayValue, shape: tuple[int, ...], order: tuple[int, ...], padding: PaddingMode,
     steps: tuple[int, ...] | None = None,
 ) -> Value:  # fmt: skip
-    """The array cut into tiles, as a ``partition_view``; as a ``strided_view`` where `steps` differ from the shape."""
+    """Return the array as a ``partition_view``, or as a ``strided_view`` if `steps` differ from the shape."""
     key = (array, shape, order, padding, steps)
     if key in tr.partitions:
         return tr.partitions[key]
@@ -96,7 +96,7 @@ def padding_of(array: ArrayValue, mode: Any) -> PaddingMode:
 
 
 def access_hints(tr: Tracer, latency: Any, allow_tma: Any) -> Any:
-    """The optimisation hints of a load or store, or None."""
+    """Return the optimisation hints of a load or store, or None."""
     hints: dict[str, int | bool] = {}
     if latency is not None:
         given = constant_int(latency, "latency")
@@ -109,7 +109,7 @@ def access_hints(tr: Tracer, latency: Any, allow_tma: Any) -> Any:
 
 
 def memory_order(order: Any, scope: Any, *allowed: MemoryOrder) -> tuple[str, str | None]:
-    """The memory order and scope of an access, as cuda_tile names them."""
+    """Return the memory order and scope of an access under cuda_tile's names."""
     chosen = keyword(order, MemoryOrder, "memory_order", *allowed)
     where = _SCOPES[keyword(scope, MemoryScope, "memory_scope")]
     if chosen is MemoryOrder.WEAK:
@@ -153,7 +153,7 @@ def _options(
 
 
 def _tile_shape(array: ArrayValue, shape: Any) -> tuple[int, ...]:
-    """The shape of tiles of an array; () is one element."""
+    """Return the shape of an array's tiles; () denotes one element."""
     given = shape_of(shape)
     if array.ndim == 0:
         raise TileShapeError(
@@ -177,7 +177,7 @@ def load(
     padding_mode: Any = PaddingMode.UNDETERMINED, check_bounds: Any = True, latency: Any = None, allow_tma: Any = None,
     memory_order: Any = MemoryOrder.WEAK, memory_scope: Any = MemoryScope.NONE,
 ) -> Any:  # fmt: skip
-    """The tile at `index` of the grid of tiles of `shape` that cover an array.
+    """Load the tile at `index` in the grid of `shape` tiles that covers an array.
 
     order: which dimension of the array each dimension of the tile runs along.
     padding_mode: what elements beyond the array are.
@@ -203,7 +203,7 @@ def store(
     latency: Any = None, allow_tma: Any = None, memory_order: Any = MemoryOrder.WEAK,
     memory_scope: Any = MemoryScope.NONE,
 ) -> None:  # fmt: skip
-    """Store a tile at `index` of the grid of tiles that cover an array. Elements beyond the array are left out."""
+    """Store a tile at `index` in the grid of tiles that covers an array, skipping elements out of bounds."""
     target = array_of(array, "ct.store")
     value = cast_to(tr, tile, target.dtype, f"the tile that is stored to `{target.name}`")
     if value.shape == ():
@@ -223,7 +223,7 @@ def store(
 
 @operation("num_tiles")
 def num_tiles(tr: Tracer, array: Any, /, axis: Any, shape: Any, order: Any = "C") -> Any:
-    """How many tiles of `shape` cover an array along `axis`."""
+    """Return the number of tiles of `shape` that cover an array along `axis`."""
     source = array_of(array, "ct.num_tiles")
     extents = _tile_shape(source, shape)
     place = axis_of(axis, source.ndim)
@@ -239,7 +239,7 @@ def _count(tr: Tracer, extent: Any, step: int) -> Any:
 
 @method(ArrayValue, "slice")
 def slice_(tr: Tracer, array: ArrayValue, axis: Any, start: Any, stop: Any) -> Any:
-    """The part of an array from `start` to `stop` along an axis; no data is copied."""
+    """Return the part of an array from `start` to `stop` along an axis, without copying."""
     place = axis_of(axis, array.ndim)
     bounds = []
     for name, value in (("start", start), ("stop", stop)):
@@ -267,7 +267,7 @@ def tiled_view(
     tr: Tracer, array: ArrayValue, tile_shape: Any, *, padding_mode: Any = PaddingMode.UNDETERMINED,
     traversal_steps: Any = None,
 ) -> Any:  # fmt: skip
-    """The array cut into tiles of one shape.
+    """Return a view of the array as tiles of one shape.
 
     traversal_steps: elements between the origins of consecutive tiles; by default the shape.
     """
@@ -280,7 +280,7 @@ def tiled_view(
 
 @method(ArrayValue, "get_raw_memory")
 def get_raw_memory(tr: Tracer, array: ArrayValue) -> Any:
-    """The memory of the array, addressed by offsets in elements from its first one."""
+    """Return the memory of the array, addressed by element offsets."""
     return RawMemoryValue(array)
 
 
@@ -294,7 +294,7 @@ def view_load(
     latency: Any = None,
     allow_tma: Any = None,
 ) -> Any:
-    """The tile at `index`."""
+    """Load the tile at `index`."""
     array = view.array
     made = partition(tr, array, view.tile_shape, tuple(range(array.ndim)), view.padding, view.steps)
     options = _options(tr, array.ndim, check_bounds, latency, allow_tma, "weak", None)
@@ -306,7 +306,7 @@ def view_store(
     tr: Tracer, view: TiledViewValue, index: Any, tile: Any, *, check_bounds: Any = True, latency: Any = None,
     allow_tma: Any = None,
 ) -> None:  # fmt: skip
-    """Store a tile, which is broadcast to the view's tiles, at `index`."""
+    """Store a tile at `index`, broadcast to the view's tile shape."""
     array = view.array
     value = view_value(tr, view, tile)
     made = partition(tr, array, view.tile_shape, tuple(range(array.ndim)), view.padding, view.steps)
@@ -314,7 +314,7 @@ def view_store(
 
 
 def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
-    """A tile with the dtype and the shape of a view's tiles."""
+    """Return a tile with the dtype and shape of a view's tiles."""
     value = cast_to(tr, tile, view.dtype, f"the tile that is stored to `{view.array.name}`")
     padded = (1,) * (len(view.tile_shape) - value.ndim) + value.shape
     if len(padded) != len(view.tile_shape) or any(
@@ -326,14 +326,14 @@ def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
 
 @method(TiledViewValue, "num_tiles")
 def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: Any) -> Any:
-    """Return the number of tiles that begin in the array along an axis."""
+    """Return the number of tiles whose origin lies in the array, along an axis."""
     place = axis_of(axis, view.array.ndim)
     return _count(tr, view.array.shape[place], view.steps[place])
 
 
 @method(Array, "from_foreign")
 def from_foreign(tr: Tracer, pointer: Any, shape: Any, strides: Any) -> Any:
-    """The array at a foreign pointer with other extents and strides, which are tuples of one length."""
+    """Return the array at a foreign pointer with given extents and strides, which are tuples of equal length."""
     if not isinstance(pointer, PointerValue):
         raise TileTypeError(f"ct.Array.from_foreign needs a foreign pointer, not {describe(pointer)}")
     if not (isinstance(shape, tuple) and isinstance(strides, tuple) and len(shape) == len(strides)):
@@ -354,7 +354,7 @@ def _extent(tr: Tracer, value: Any) -> Any:
 
 @operation("foreign_pointer_dtype")
 def foreign_pointer_dtype(tr: Tracer, pointee_dtype: Any) -> Any:
-    """Pointers to other programs' memory are refused."""
+    """Raise an error, since pointers to foreign memory are not supported."""
     raise TileUnsupportedFeatureError(
         "pointers to memory that is not an argument are not supported",
         hint="pass the array as a parameter of the kernel",

@@ -1,6 +1,4 @@
-"""Values that are computed while a kernel is compiled. The `static_` functions are handled where calls are
-(`statics.py`).
-"""
+"""Compile-time values. The `static_` functions are handled by the tracing of calls (`statics.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 @operation("ensure_constant")
 def ensure_constant(tr: Tracer, value: Any, /) -> Any:
-    """The argument, which must be known when the kernel is compiled."""
+    """Return the argument, which must be known at compile time."""
     if isinstance(value, (TileValue, ArrayValue)):
         raise TileStaticAssertionError(f"the argument of ct.ensure_constant is {describe(value)}, not a constant")
     return value
@@ -28,13 +26,13 @@ def _misplaced(name: str, hint: str) -> TileSyntaxError:
 
 @operation("static_assert")
 def static_assert(tr: Tracer, condition: Any, message: Any = None, /) -> Any:
-    """Fail unless a condition holds while the kernel is compiled."""
+    """Assert a condition at compile time."""
     raise _misplaced("static_assert", "call it by its own name")
 
 
 @operation("static_eval")
 def static_eval(tr: Tracer, expr: Any, /) -> Any:
-    """The value of a Python expression, computed while the kernel is compiled."""
+    """Return the value of a Python expression, evaluated at compile time."""
     raise _misplaced("static_eval", "call it by its own name")
 
 
@@ -46,5 +44,5 @@ def static_iter(tr: Tracer, iterable: Any) -> Any:
 
 @operation("static_exception")
 def static_exception(tr: Tracer, exc: Any, /) -> Any:
-    """An exception of the compilation."""
+    """Create an exception to be raised at compile time."""
     raise _misplaced("static_exception", "write `raise ct.static_exception(…)`")

@@ -1,4 +1,4 @@
-"""Output and assertions of a running kernel."""
+"""Printing and assertions at run time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPEC = re.compile(r"(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<t
 
 
 def _placeholder(dtype: DType, spec: str) -> str:
-    """The placeholder of C's printf for a tile's elements, with Python's format specifier."""
+    """Return the C printf conversion for a tile's elements and a Python format specifier."""
     found = _SPEC.match(spec)
     if found is None:
         raise TileValueError(
@@ -34,7 +34,7 @@ def _placeholder(dtype: DType, spec: str) -> str:
 
 
 def _printable(tr: Tracer, tile: TileValue) -> TileValue:
-    """A tile of a type for C's printf: small integers are printed as 32 bits, narrow floats as float32."""
+    """Convert a tile to a type for C's printf: small integers to 32 bits, narrow floats to float32."""
     if tile.dtype.is_float:
         return tile if tile.dtype.arithmetic else tr.emit.cast(tile, float32)
     if tile.dtype.bitwidth in (8, 16):
@@ -43,7 +43,7 @@ def _printable(tr: Tracer, tile: TileValue) -> TileValue:
 
 
 class _Line:
-    """A format string and its arguments."""
+    """A format string under construction, with its arguments."""
 
     def __init__(self, tr: Tracer) -> None:
         self.tr = tr
@@ -54,7 +54,7 @@ class _Line:
         self.text += text.replace("%", "%%")
 
     def value(self, value: Any, spec: str = "") -> None:
-        """A string, a tile, a constant, or a tuple of them."""
+        """Append a string, a tile, a constant, or a tuple of these."""
         if isinstance(value, Formatted):
             for part in value.parts:
                 if isinstance(part, str):

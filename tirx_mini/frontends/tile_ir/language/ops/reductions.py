@@ -23,7 +23,7 @@ Combine = Callable[[tuple[TileValue, ...], tuple[TileValue, ...]], Sequence[Tile
 
 
 def _body(tr: Tracer, dtypes: Sequence[DType], combine: Combine) -> Region:
-    """The region of a reduction: for each operand the current element, and what is combined so far."""
+    """Build the region of a reduction, with the current element and the accumulated value of each operand."""
     params = [TileValue(Value(tile_type(d, ())), d, ()) for d in dtypes for _ in range(2)]
     with tr.emit.region() as block:
         combined = combine(tuple(params[1::2]), tuple(params[0::2]))
@@ -35,7 +35,7 @@ def _reduce(
     tr: Tracer, name: str, tiles: Sequence[TileValue], axis: int, identities: Sequence[Any], combine: Combine,
     **attrs: Any,
 ) -> tuple[TileValue, ...]:  # fmt: skip
-    """A ``reduce`` or ``scan`` of one axis. identities: one number for each tile."""
+    """Emit a ``reduce`` or ``scan`` of one axis. identities: one number for each tile."""
     shape = tiles[0].shape
     kept = shape if name == "scan" else (*shape[:axis], *shape[axis + 1 :])
     dtypes = [t.dtype for t in tiles]
@@ -50,7 +50,7 @@ def _reduce(
 
 
 def _axes(axis: Any, rank: int) -> list[int]:
-    """The axes to reduce, in ascending order; None is all."""
+    """Return the axes to reduce, in ascending order; None means all."""
     if axis is None:
         return list(range(rank))
     axes = sorted(axis_of(a, rank) for a in constant_ints(axis, "axis"))
@@ -62,7 +62,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
 def _along(
     tr: Tracer, tile: TileValue, axes: list[int], keepdims: Any, step: Callable[[TileValue, int], TileValue]
 ) -> TileValue:
-    """Reduce axes one after the other, the last first."""
+    """Reduce several axes, one after the other from the last."""
     shape = tile.shape
     for axis in reversed(axes):
         tile = step(tile, axis)
@@ -113,7 +113,7 @@ def sum_(
     tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, rounding_mode: Any = None,
     flush_to_zero: Any = False,
 ) -> Any:  # fmt: skip
-    """The sum along an axis, a tuple of axes, or all of them."""
+    """Return the sum along an axis, a tuple of axes, or all axes."""
     return _simple(tr, "sum", "add", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
 
 
@@ -122,7 +122,7 @@ def prod(
     tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, rounding_mode: Any = None,
     flush_to_zero: Any = False,
 ) -> Any:  # fmt: skip
-    """The product along an axis, a tuple of axes, or all of them."""
+    """Return the product along an axis, a tuple of axes, or all axes."""
     return _simple(tr, "prod", "mul", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
 
 
@@ -138,7 +138,7 @@ def max_(
     tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, flush_to_zero: Any = False,
     propagate_nan: Any = False,
 ) -> Any:  # fmt: skip
-    """The greatest element along an axis, a tuple of axes, or all of them. NaN is ignored unless `propagate_nan`."""
+    """Return the maximum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "max", "maximum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
 
 
@@ -147,19 +147,19 @@ def min_(
     tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, flush_to_zero: Any = False,
     propagate_nan: Any = False,
 ) -> Any:  # fmt: skip
-    """The least element along an axis, a tuple of axes, or all of them. NaN is ignored unless `propagate_nan`."""
+    """Return the minimum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "min", "minimum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
 
 
 @operation("argmax")
 def argmax(tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, propagate_nan: Any = False) -> Any:
-    """The index of the greatest element along an axis, or in row-major order; of equal ones the first."""
+    """Return the index of the maximum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmax", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
 
 @operation("argmin")
 def argmin(tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, propagate_nan: Any = False) -> Any:
-    """The index of the least element along an axis, or in row-major order; of equal ones the first."""
+    """Return the index of the minimum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmin", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
 
@@ -178,7 +178,7 @@ def _arg(tr: Tracer, name: str, x: Any, axis: Any, keepdims: Any, propagate: boo
     identity = _least(tile.dtype) if name == "argmax" else _greatest(tile.dtype)
 
     def combine(a: tuple[TileValue, ...], b: tuple[TileValue, ...]) -> list[TileValue]:
-        """The better of two elements with its place; the earlier of two that are equal."""
+        """Return the better of two elements with its index; ties yield the earlier one."""
         e = tr.emit
         wins = compare(tr, first, a[0], b[0])
         ties = compare(tr, "equal", a[0], b[0])
@@ -199,7 +199,7 @@ def _arg(tr: Tracer, name: str, x: Any, axis: Any, keepdims: Any, propagate: boo
 def _with_nans(
     tr: Tracer, a: TileValue, b: TileValue, wins: TileValue, ties: TileValue, propagate: bool
 ) -> tuple[TileValue, TileValue]:
-    """NaN loses against every number, or wins where it propagates; two NaNs are equal."""
+    """Adjust a comparison for NaN, which loses against every number unless it propagates; two NaNs are equal."""
     e = tr.emit
     nan_a, nan_b = (compare(tr, "not_equal", v, v) for v in (a, b))
     better, worse = (nan_a, nan_b) if propagate else (nan_b, nan_a)
@@ -230,7 +230,7 @@ def _scan_simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, reverse
 def cumsum(
     tr: Tracer, x: Any, /, axis: Any = 0, *, reverse: Any = False, rounding_mode: Any = None, flush_to_zero: Any = False
 ) -> Any:
-    """The sums of all elements up to each one along an axis; from the end if `reverse`."""
+    """Return the inclusive prefix sum along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumsum", "add", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
 
 
@@ -238,12 +238,12 @@ def cumsum(
 def cumprod(
     tr: Tracer, x: Any, /, axis: Any = 0, *, reverse: Any = False, rounding_mode: Any = None, flush_to_zero: Any = False
 ) -> Any:
-    """The products of all elements up to each one along an axis; from the end if `reverse`."""
+    """Return the inclusive prefix product along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumprod", "mul", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
 
 
 def _custom(tr: Tracer, name: str, x: Any, axis: Any, func: Any, identity: Any, **attrs: Any) -> Any:
-    """`ct.reduce` and `ct.scan`: a function of the program combines elements."""
+    """Emit `ct.reduce` or `ct.scan` with a combining function of the program."""
     given = x if isinstance(x, tuple) else (x,)
     numbers = identity if isinstance(identity, tuple) else (identity,)
     tiles = [tile_of(tr, t, f"an operand of ct.{name}") for t in given]
@@ -273,7 +273,7 @@ def _result(tr: Tracer, name: str, value: Any, dtype: DType) -> TileValue:
 
 @operation("reduce")
 def reduce(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, keepdims: Any = False) -> Any:
-    """Combine the elements of a tile, or of a tuple of tiles, along an axis by a function of two scalars.
+    """Reduce a tile, or a tuple of tiles, along an axis with a binary function of scalars.
 
     func: gets the values of two parts of the axis, the earlier part's first, and returns those of both together.
     identity: what `func` combines with any value to that value.
@@ -289,5 +289,5 @@ def reduce(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, keepdi
 
 @operation("scan")
 def scan(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, reverse: Any = False) -> Any:
-    """As `ct.reduce`, but the result has the combination of all elements up to each one."""
+    """Return the inclusive prefix combination along an axis, with the arguments of `ct.reduce`."""
     return _custom(tr, "scan", x, axis, func, identity, reverse=constant_bool(reverse, "reverse"))

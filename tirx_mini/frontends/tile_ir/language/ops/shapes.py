@@ -1,4 +1,4 @@
-"""New tiles, and tiles in other shapes."""
+"""Creation and reshaping of tiles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @operation("full")
 def full(tr: Tracer, shape: Any, fill_value: Any, dtype: Any) -> Any:
-    """A tile of one number."""
+    """Return a tile filled with one number."""
     target, extents = dtype_of(dtype), shape_of(shape)
     return _filled(tr, extents, fill_value, target)
 
@@ -46,19 +46,19 @@ def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> Til
 
 @operation("zeros")
 def zeros(tr: Tracer, shape: Any, dtype: Any) -> Any:
-    """A tile of zeros."""
+    """Return a tile of zeros."""
     return _filled(tr, shape_of(shape), 0, dtype_of(dtype))
 
 
 @operation("ones")
 def ones(tr: Tracer, shape: Any, dtype: Any) -> Any:
-    """A tile of ones."""
+    """Return a tile of ones."""
     return _filled(tr, shape_of(shape), 1, dtype_of(dtype))
 
 
 @operation("arange")
 def arange(tr: Tracer, size: Any, /, *, dtype: Any, start: Any = 0, step: Any = 1) -> Any:
-    """A 1-D tile of `size` numbers: start, start + step, …"""
+    """Return a 1-D tile of `size` numbers: start, start + step, …"""
     target = dtype_of(dtype)
     shape = shape_of(constant_int(size, "the size of ct.arange"), "the size of ct.arange")
     counted = target if target.is_integer else int32
@@ -74,7 +74,7 @@ def arange(tr: Tracer, size: Any, /, *, dtype: Any, start: Any = 0, step: Any = 
 
 @operation("astile")
 def astile(tr: Tracer, value: Any, /, *, dtype: Any) -> Any:
-    """A tile from a number, or from a (nested) tuple of numbers."""
+    """Return a tile of a number, or of a (nested) tuple of numbers."""
     target = dtype_of(dtype)
     if isinstance(value, TileValue):
         return tr.emit.cast(value, target)
@@ -102,7 +102,7 @@ def _nested_shape(value: Any) -> tuple[int, ...]:
 
 @operation("reshape")
 def reshape(tr: Tracer, x: Any, /, shape: Any) -> Any:
-    """The elements of a tile in row-major order, in another shape. One extent may be -1: it follows from the others."""
+    """Reshape a tile in row-major order. One extent may be -1, to be inferred."""
     tile = tile_of(tr, x, "the argument of ct.reshape")
     if not isinstance(shape, tuple):
         raise TileTypeError(
@@ -128,7 +128,7 @@ METHODS[TileValue, "reshape"] = reshape
 
 @method(TileValue, "item")
 def item(tr: Tracer, x: TileValue) -> Any:
-    """The only element of a tile, as a scalar."""
+    """Return the only element of a tile as a scalar."""
     if math.prod(x.shape) != 1:
         raise TileShapeError(f"`.item()` needs a tile of one element, not {describe(x)}")
     return tr.emit.reshape(x, ())
@@ -136,14 +136,14 @@ def item(tr: Tracer, x: TileValue) -> Any:
 
 @operation("expand_dims")
 def expand_dims(tr: Tracer, x: Any, /, axis: Any) -> Any:
-    """A tile with a new axis of extent 1."""
+    """Insert an axis of extent 1."""
     tile = tile_of(tr, x, "the argument of ct.expand_dims")
     place = axis_of(axis, tile.ndim + 1)
     return tr.emit.reshape(tile, (*tile.shape[:place], 1, *tile.shape[place:]))
 
 
 def subscript(tr: Tracer, tile: TileValue, key: Any) -> TileValue:
-    """``x[:, None]``: new axes of extent 1 where None stands; other axes are taken whole."""
+    """Evaluate ``x[:, None]``: None inserts an axis of extent 1, and other axes are taken whole."""
     keys = key if isinstance(key, tuple) else (key,)
     whole = sum(1 for k in keys if isinstance(k, slice))
     for k in keys:
@@ -165,7 +165,7 @@ def subscript(tr: Tracer, tile: TileValue, key: Any) -> TileValue:
 
 @operation("permute")
 def permute(tr: Tracer, x: Any, /, axes: Any) -> Any:
-    """A tile with its axes in another order."""
+    """Permute the axes of a tile."""
     tile = tile_of(tr, x, "the argument of ct.permute")
     return _permuted(tr, tile, permutation(axes, tile.ndim, "axes"))
 
@@ -181,7 +181,7 @@ def _permuted(tr: Tracer, tile: TileValue, order: tuple[int, ...]) -> TileValue:
 
 @operation("transpose")
 def transpose(tr: Tracer, x: Any, /, axis0: Any = None, axis1: Any = None) -> Any:
-    """A tile with two axes exchanged. A 2-D tile has only two; otherwise they must be given."""
+    """Swap two axes of a tile, which are optional for 2-D tiles."""
     tile = tile_of(tr, x, "the argument of ct.transpose")
     if axis0 is None and axis1 is None:
         if tile.ndim != 2:
@@ -200,7 +200,7 @@ METHODS[TileValue, "transpose"] = transpose
 
 @operation("broadcast_to")
 def broadcast_to(tr: Tracer, x: Any, /, shape: Any) -> Any:
-    """A tile repeated to a larger shape, by NumPy's rules."""
+    """Broadcast a tile to a larger shape by NumPy's rules."""
     tile = tile_of(tr, x, "the argument of ct.broadcast_to")
     target = shape_of(shape)
     padded = (1,) * (len(target) - tile.ndim) + tile.shape
@@ -211,7 +211,7 @@ def broadcast_to(tr: Tracer, x: Any, /, shape: Any) -> Any:
 
 @operation("cat")
 def cat(tr: Tracer, tiles: Any, /, axis: Any) -> Any:
-    """Two tiles of the same shape, one after the other along an axis; one tile is itself."""
+    """Concatenate one or two tiles of the same shape along an axis."""
     if not isinstance(tiles, tuple) or len(tiles) not in (1, 2):
         raise TileTypeError(f"ct.cat takes one or two tiles, not {describe(tiles)}")
     if len(tiles) == 1:
@@ -230,7 +230,7 @@ def _cat(tr: Tracer, a: TileValue, b: TileValue, axis: int) -> TileValue:
 
 
 def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: Any, name: str) -> list[Any]:
-    """The indices of a cell of the grid that `part` cuts `whole` into."""
+    """Return the indices of a cell in the grid of `part` cells that covers `whole`."""
     if len(part) != whole.ndim or any(n % m for n, m in zip(whole.shape, part, strict=False)):
         raise TileShapeError(f"ct.{name}: the shape {part} does not divide {whole.shape}")
     items = index if isinstance(index, tuple) else (index,)
@@ -245,7 +245,7 @@ def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: Any, name:
 
 @operation("extract")
 def extract(tr: Tracer, x: Any, /, index: Any, shape: Any) -> Any:
-    """One cell of the grid that `shape` cuts a tile into; of shape (), one element."""
+    """Extract one cell of the grid of `shape` cells that covers a tile, or one element for shape ()."""
     tile = tile_of(tr, x, "the argument of ct.extract")
     wanted = shape_of(shape)
     part = wanted or (1,) * tile.ndim
@@ -259,7 +259,7 @@ METHODS[TileValue, "extract"] = extract
 
 @operation("insert")
 def insert(tr: Tracer, x: Any, /, index: Any, value: Any) -> Any:
-    """A tile with one cell of the grid replaced by `value`."""
+    """Replace one cell of a tile's grid by `value`."""
     tile = tile_of(tr, x, "the argument of ct.insert")
     part = tile_of(tr, value, "the value of ct.insert")
     if part.dtype != tile.dtype:

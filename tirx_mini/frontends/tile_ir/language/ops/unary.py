@@ -1,4 +1,4 @@
-"""Functions of one tile, element by element."""
+"""Elementwise functions of one tile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDENED = ("float8_e4m3fn", "float8_e5m2", "tfloat32")
 
 
 def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
-    """A function of floats. Integers become float32; narrow floats are computed as float32."""
+    """Emit a float function; integers and narrow floats are converted to float32."""
     if is_constant(x) and not attrs:
         return unary_of(name, x)
     tile = tile_of(tr, x, f"the argument of ct.{name}")
@@ -54,31 +54,31 @@ for _name, _doc in {
 
 @operation("exp")
 def exp(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
-    """e to the power of `x`."""
+    """Return e to the power of `x`."""
     return _float(tr, "exp", x, **float_options(rounding_mode, False, *_APPROX))
 
 
 @operation("tanh")
 def tanh(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent of `x`."""
     return _float(tr, "tanh", x, **float_options(rounding_mode, False, *_APPROX))
 
 
 @operation("exp2")
 def exp2(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
-    """2 to the power of `x`."""
+    """Return 2 to the power of `x`."""
     return _float(tr, "exp2", x, **float_options(None, flush_to_zero))
 
 
 @operation("rsqrt")
 def rsqrt(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
-    """The reciprocal of the square root."""
+    """Return the reciprocal square root of `x`."""
     return _float(tr, "rsqrt", x, **float_options(None, flush_to_zero))
 
 
 @operation("sqrt")
 def sqrt(tr: Tracer, x: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
-    """The square root."""
+    """Return the square root of `x`."""
     return _float(tr, "sqrt", x, **float_options(rounding_mode, flush_to_zero))
 
 
@@ -90,19 +90,19 @@ def _rounding(tr: Tracer, name: str, x: Any) -> Any:
 
 @operation("floor")
 def floor(tr: Tracer, x: Any, /) -> Any:
-    """The greatest whole number that is not above `x`."""
+    """Round `x` down to an integer."""
     return _rounding(tr, "floor", x)
 
 
 @operation("ceil")
 def ceil(tr: Tracer, x: Any, /) -> Any:
-    """The least whole number that is not below `x`."""
+    """Round `x` up to an integer."""
     return _rounding(tr, "ceil", x)
 
 
 @operation("abs")
 def abs_(tr: Tracer, x: Any, /) -> Any:
-    """The absolute value."""
+    """Return the absolute value of `x`."""
     if is_constant(x):
         return absolute_of(x)
     tile = tile_of(tr, x, "the argument of ct.abs")
@@ -113,7 +113,7 @@ def abs_(tr: Tracer, x: Any, /) -> Any:
 
 @operation("negative")
 def negative(tr: Tracer, x: Any, /) -> Any:
-    """``-x``."""
+    """Return ``-x``."""
     if is_constant(x):
         return negative_of(x)
     tile = tile_of(tr, x, "the operand of `-`")
@@ -132,7 +132,7 @@ def _plain_unary(tr: Tracer, as_float: str, as_int: str, tile: TileValue) -> Til
 
 
 def positive(tr: Tracer, x: Any) -> Any:
-    """``+x``: booleans become integers."""
+    """Return ``+x``; booleans become integers."""
     if isinstance(x, TileValue):
         return tr.emit.cast(x, int32) if x.dtype.is_bool else x
     return +x if isinstance(x, (bool, int, float)) else x
@@ -140,7 +140,7 @@ def positive(tr: Tracer, x: Any) -> Any:
 
 @operation("bitwise_not")
 def bitwise_not(tr: Tracer, x: Any, /) -> Any:
-    """``~x``: the complement of an integer, the negation of a boolean."""
+    """Return ``~x``: the complement of an integer, or the negation of a boolean."""
     if is_constant(x):
         return complement_of(x)
     tile = tile_of(tr, x, "the operand of `~`")
@@ -152,7 +152,7 @@ def bitwise_not(tr: Tracer, x: Any, /) -> Any:
 
 @operation("isnan")
 def isnan(tr: Tracer, x: Any, /) -> Any:
-    """The mask of the elements of `x` that are NaN."""
+    """Return the mask of NaN elements of `x`."""
     if is_constant(x):
         return math.isnan(plain(x))
     tile = tile_of(tr, x, "the argument of ct.isnan")
@@ -167,7 +167,7 @@ def isnan(tr: Tracer, x: Any, /) -> Any:
 
 @operation("astype")
 def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> Any:
-    """The values of a tile as another dtype."""
+    """Convert a tile to another dtype."""
     target = dtype_of(dtype)
     rounding = None
     if rounding_mode is not None:
@@ -179,13 +179,13 @@ def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> A
 
 @method(TileValue, "astype")
 def astype_method(tr: Tracer, x: Any, dtype: Any, *, rounding_mode: Any = None) -> Any:
-    """The values of the tile as another dtype."""
+    """Convert the tile to another dtype."""
     return astype.implementation(tr, x, dtype, rounding_mode=rounding_mode)
 
 
 @operation("bitcast")
 def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
-    """The bits of a tile, read as another dtype of the same width."""
+    """Reinterpret the bits of a tile as another dtype of the same width."""
     target = dtype_of(dtype)
     tile = materialize(tr, x) if is_constant(x) else tile_of(tr, x, "the argument of ct.bitcast")
     if tile.dtype.is_bool or target.is_bool:
@@ -202,7 +202,7 @@ def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
 
 @operation("pack_to_bytes")
 def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
-    """The bytes of a tile in row-major order, least significant first: a 1-D tile of uint8."""
+    """Return the bytes of a tile in row-major order, least significant first, as a 1-D tile of uint8."""
     tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
     flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
     if flat.dtype.is_bool:  # a byte each, as in memory
@@ -216,7 +216,7 @@ def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
 
 @operation("unpack_from_bytes")
 def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
-    """A 1-D tile of uint8 read as elements of another dtype, least significant byte first."""
+    """Reinterpret a 1-D tile of uint8 as elements of another dtype, least significant byte first."""
     target = dtype_of(dtype)
     tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
     bits = 8 if target.is_bool else target.bitwidth
@@ -237,14 +237,14 @@ _WORDS: Mapping[int, DType] = MappingProxyType({16: uint16, 32: uint32, 64: uint
 
 
 def _shifts(tr: Tracer, word: DType, rows: int, count: int) -> TileValue:
-    """0, 8, 16, … in each row: where the bytes of a word are."""
+    """Return the shift amounts 0, 8, 16, … of a word's bytes, in each row."""
     places = tr.emit.tile("iota", word, (count,))
     places = tr.emit.index("muli", places, 8)
     return tr.emit.broadcast(places, (rows, count))
 
 
 def _bytes_of(tr: Tracer, flat: TileValue) -> TileValue:
-    """Each element shifted to each of its bytes, of which the lowest is kept."""
+    """Split each element into its bytes."""
     if flat.dtype.bitwidth not in _WORDS:
         raise TileUnsupportedFeatureError(f"ct.pack_to_bytes of {flat.dtype} is not supported")
     word = _WORDS[flat.dtype.bitwidth]
@@ -255,7 +255,7 @@ def _bytes_of(tr: Tracer, flat: TileValue) -> TileValue:
 
 
 def _from_bytes(tr: Tracer, tile: TileValue, target: DType) -> TileValue:
-    """Each byte shifted to its place, and the bytes of an element added."""
+    """Assemble elements from their bytes."""
     word = _WORDS[target.bitwidth]
     count = word.bitwidth // 8
     size = tile.shape[0] // count
@@ -265,7 +265,7 @@ def _from_bytes(tr: Tracer, tile: TileValue, target: DType) -> TileValue:
 
 
 def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
-    """``ct.int16(x)``: a strictly typed constant, or a conversion of a scalar."""
+    """Evaluate ``ct.int16(x)``: a strictly typed constant, or the conversion of a scalar."""
     (value,) = args or (0,)
     if isinstance(value, str):
         try:
