@@ -508,7 +508,7 @@ class Services:
         active = w.mask
         for lane in active.lanes.tolist():
             if self.tma.issued(w, lane):
-                w.select(active if active.count == 1 else Mask.of(1 << lane))  # only that thread has observed their completion
+                w.select(active if active.count == 1 else Mask.of(1 << lane))  # only that thread has awaited them
                 yield from self.tma.wait(w, lane, count, read)
         w.select(active)
 

@@ -227,7 +227,7 @@ class _Walk:
                 break
             if issue is not None and issue.start >= earlier.end:
                 break
-            # The core was still busy when this MMA was issued; after that, its operands arrived late from shared memory.
+            # The core was still busy when this MMA was issued; then its operands arrived late from shared memory.
             self._pass(Resource.SHARED, earlier.end, work.start, work)
             work = earlier
         if issue is None:

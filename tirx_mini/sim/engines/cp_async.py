@@ -174,7 +174,7 @@ class CpAsyncGroups:
             barrier.pending += w.mask.count
         copies = [copy for group in [*self._groups, self._open] for copy in group]
         causality = w.cta.cluster.causality
-        agent = causality.fork(w.agent, "cp.async arrival")  # its own agent: acquiring the thread's accesses acquires no arrival
+        agent = causality.fork(w.agent, "cp.async arrival")  # separate from the thread's accesses
         released = causality.transient_clock()
         released.release_epoch(agent.index, agent.epoch)
         done = w.time

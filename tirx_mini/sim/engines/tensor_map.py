@@ -138,7 +138,7 @@ class BoxCopier:
         """The elements in global memory."""
         size = self.dtype.itemsize
         words = self._data[: len(self._data) // size * size].view(f"u{size}")
-        return np.lib.stride_tricks.as_strided(words, self.dims, self.strides).view(self.dtype)  # does not support float8_e5m2
+        return np.lib.stride_tricks.as_strided(words, self.dims, self.strides).view(self.dtype)  # lacks float8_e5m2
 
     def _granules(self) -> np.ndarray:
         """Return the granule numbers of a box at the origin, relative to its first."""
