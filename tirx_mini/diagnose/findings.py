@@ -27,13 +27,13 @@ class Finding(Displayed):
     kind: a key of `KINDS`.
     severity: "error", "warning" or "note".
     message: one sentence.
-    span: where in the source.
-    details: what else is known, by name: "hint" (one sentence: what to write instead), "notes" (a tuple of
-        (text, span)), "role" (which warps), "cta", "buffer", "barrier", "count" (how often it happened),
-        "rule" (the PTX ISA section), "consequence" (true where other findings are more likely to show the cause),
-        "cause" (of a deadlock, a key of `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
-    order: the legal order of events in which the kernel goes wrong, as a clause that begins with "if"; None where it
-        went wrong in this run.
+    span: the source location.
+    details: further facts by name: "hint" (one sentence on the fix), "notes" (a tuple of (text, span)), "role" (the
+        warps), "cta", "buffer", "barrier", "count" (the number of occurrences), "rule" (the PTX ISA section),
+        "consequence" (true if other findings are more likely to show the cause), "cause" (of a deadlock, a key of
+        `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
+    order: the legal order of events in which the kernel fails, as a clause that begins with "if"; None if it failed in
+        this run.
     """
 
     kind: str
@@ -87,27 +87,27 @@ class Finding(Displayed):
 class Report(Displayed):
     """The outcome of a simulation.
 
-    verdict: "ok", "deadlock", "fault" or "hazard"; "incomplete" where something was not modelled, "clock" where a run
-        without data found nothing.
+    verdict: "ok", "deadlock", "fault" or "hazard"; "incomplete" if the run reached an unmodelled operation, "clock" if
+        a run without data found nothing.
     findings: worst first.
-    time_us, tflops: of one of many launches in a row, predicted on the modelled GPU; None where the kernel did not
+    time_us, tflops: of one of many consecutive launches, predicted on the modelled GPU; None if the kernel did not
         finish, or executed no MMA.
     cycles: the same time in cycles of the SM clock.
-    trace: the timeline, where it was asked for.
+    trace: the timeline, if requested.
     stats: figures by name.
     kernel, gpu: their names.
-    unwritten: what no thread wrote of the arguments that the kernel writes elsewhere, and what none read of the results
-        in tensor memory, in sentences.
-    schedules: how many were run.
-    seed: the one that replays the worst finding.
-    right: whether the results are right, where somebody compared them; the simulator alone does not know (None).
-    sampled: a sentence about the parts that were run instead of the whole launch; "" where all of it was run.
-    proof: of a run that is ok, what it proves of the other orders of its events; None without checks.
-    bound: what bounded a run that came to its end, and whose timeline was asked for; None for any other.
-    yours: of a student's file, how many of the kernel's TODOs are filled in, as in "5 of 12 yours"; "" where all are.
-    single_us: predicted for one launch by itself, with nothing in the L2; None where it was not asked for.
-    plan: how the launch was executed, and the reasons against other ways; None where it was not. Two reports that
-        differ in nothing else are equal.
+    unwritten: sentences about unwritten parts of the arguments that the kernel writes elsewhere, and about unread
+        results in tensor memory.
+    schedules: the number of schedules run.
+    seed: the seed that replays the worst finding.
+    right: whether the results are right, if they were compared; None in a report of the simulator alone.
+    sampled: a sentence about the partial runs behind an extrapolated time; "" if the whole launch was run.
+    proof: for a run that is ok, its guarantee for other orders of its events; None without checks.
+    bound: the performance bound of a completed run with a timeline; None for any other.
+    yours: for a student's file, the number of the kernel's completed TODOs, as in "5 of 12 yours"; "" if all are.
+    single_us: predicted for a single launch with a cold L2; None unless requested.
+    plan: the plan of execution, and the reasons against other plans; None if nothing was executed. It does not affect
+        equality.
     """
 
     verdict: Verdict

@@ -100,11 +100,13 @@ SHOWN_EXTENT = 1024
 
 @dataclass(frozen=True, eq=False)
 class SymbolicExecutable:
-    """The result of `compile` for a kernel with symbolic extents. It is compiled for the sizes of each call, once.
+    """The result of `compile` for a kernel with symbolic extents.
+
+    It is compiled for the sizes of each call, once.
 
     original: the kernel.
-    target: what it is compiled for.
-    build: what compiles a kernel without symbolic extents; None for `compiled`.
+    target: the target of compilation.
+    build: the compiler for a kernel without symbolic extents; None for `compiled`.
     """
 
     original: PrimFunc

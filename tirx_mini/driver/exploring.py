@@ -1,17 +1,17 @@
 """Exploration of all orders of a small kernel's events, up to equivalence.
 
-A schedule of the event scheduler is changed by *holds*: an event that is due, of a warp or of an engine, waits until
+An exploration modifies the schedule of the event clock by *holds*: a due event, of a warp or of an engine, waits until
 nothing else can happen. Any warp and any engine may be slow, so a schedule with holds is a legal execution.
 
 Two runs are equivalent if every wait observed the same phase of the same mbarrier, every arrival counted in the same
-phase, the findings are the same and so are the bytes written. (What the runs compute between synchronisations need not
-be compared: races are found by happens-before, whatever the order.) The search begins with the schedule without holds.
-Of each class that it meets, it takes the first run and tries each further hold of one later event; it ends when no run
-leads to a new class.
+phase, and the findings and the written bytes are the same. (The computations between synchronisations need not be
+compared: races are found by happens-before, whatever the order.) The search begins with the schedule without holds.
+From the first run of each class, it tries each further hold of one later event; it ends when no run leads to a new
+class.
 
-Covered is what holds reach, one after the other, from runs of new classes; holds of several events none of which makes
-a difference by itself are not tried together. Events of CTAs other than the busiest cluster are not held: clusters
-share nothing but global memory, whose races are found in any order.
+The search covers the runs that are reachable by single holds from runs of new classes; holds of several events that
+have no effect individually are not tried together. Events of CTAs outside the busiest cluster are not held: clusters
+share only global memory, whose races are found in any order.
 """
 
 from __future__ import annotations

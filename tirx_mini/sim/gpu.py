@@ -247,16 +247,16 @@ class Gpu(Services):
     # -- requests of CTAs -----------------------------------------------------------------------------------------
 
     def values_of(self, number: int) -> Values:
-        """Return the value implementation of a cluster."""
+        """Return the `Values` collaborator of a cluster."""
         return self._values if self._share is None or number in self._share.clusters else NO_VALUES
 
     def order_of(self, number: int) -> Order:
-        """Return the order implementation of a cluster; in a launch of equal clusters, only some record accesses."""
+        """Return the `Order` collaborator of a cluster; in a launch of equal clusters, only some record accesses."""
         recorded = self.classes is None or self.classes.checks(number)
         return (self.values_of(number).of(_same, self._order) if recorded else None) or NO_ORDER
 
     def engine_time(self) -> Time:
-        """Return the time implementation of engines whose accesses are not recorded."""
+        """Return the `Time` collaborator of engines whose accesses are not recorded."""
         return self._time
 
     def image_of(self, number: int) -> KernelImage:

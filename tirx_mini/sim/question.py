@@ -19,7 +19,9 @@ DEFAULT_LIMIT = 2000
 
 @dataclass(frozen=True)
 class Question:
-    """The options of a simulation. The keywords of `tirx_mini.simulate` and `tirx_mini.explore` have these names.
+    """The options of a simulation.
+
+    The keywords of `tirx_mini.simulate` and `tirx_mini.explore` have these names.
 
     gpu: a name in `hardware.GPUS`, such as "h100", or a `GpuSpec`.
     schedules: the number of event orders to run; the first one with an error ends the simulation.
@@ -27,24 +29,24 @@ class Question:
     trace: whether to record a timeline.
     log_barriers: whether to record the events of every barrier, in `Report.stats["barriers"]`.
     checks: whether to detect hazards. Without it, a run is up to twice as fast but only detects faults and deadlocks.
-    data: whether to compute values. Without, a run is several times as fast and predicts the same time. It finds faults
-        and deadlocks but no hazards, reads and writes no argument (each may be None, or all of them left out), and its
-        verdict is "clock" where it finds nothing. A kernel whose control flow depends on data is refused.
+    data: whether to compute values. Without it, a run is several times as fast and predicts the same time. It detects
+        faults and deadlocks but no hazards, reads and writes no argument (each may be None, or all may be omitted), and
+        its verdict is "clock" if it finds nothing. A kernel with data-dependent control flow is refused.
     sampled: whether a run without data may leave out most waves of CTAs and most iterations of the longest loops, and
-        work the time of the whole out of runs of parts (seconds at 8192³). It is run in full where it is small, where
-        its time does not grow evenly, and where CTAs or iterations may differ. The report says so (`Report.sampled`).
-        Needs data=False.
-    jobs: how many processes execute these parts, or, with data and checks, the clusters of a large launch; by default
-        as many as the machine has cores, up to four. Clusters that synchronise or exchange data are executed in one.
-    pedantic: whether to note what only the letter of the ISA demands, and what kernels in production omit.
-    budget: the iterations of loops that a run may make, all warps together; a CTA counts as 200. A run that would make
-        more ends there, and its verdict is "incomplete".
-    single: whether to predict, besides the time in a row of launches, that of one by itself (`Report.single_us`). It
-        costs another run without data where the arguments fit in the L2.
-    watch: called at the beginning of each run, with an object whose `share()` says how far that is; another thread may
-        ask it. It costs the run nothing.
-    functions: what functions of CUDA C++ compute that the kernel calls with `T.cuda.func_call`, by their names: NumPy
-        functions of the values in 32 threads, without an effect on memory. A call of any other makes the verdict
+        extrapolate the total time from runs of parts (seconds at 8192³). The launch is run in full if it is small, if
+        its time does not grow evenly, or if CTAs or iterations may differ. The report says so (`Report.sampled`).
+        Requires data=False.
+    jobs: the number of processes that execute these parts or, with data and checks, the clusters of a large launch; by
+        default the number of cores, up to four. Clusters that synchronise or exchange data are executed in one process.
+    pedantic: whether to note violations of the ISA that production kernels commonly commit.
+    budget: the maximum number of loop iterations of a run, over all warps; a CTA counts as 200. A run that would exceed
+        it ends there, with the verdict "incomplete".
+    single: whether to predict the time of a single launch (`Report.single_us`) in addition to the time in a row of
+        launches. It costs another run without data if the arguments fit in the L2.
+    watch: called at the start of each run, with an object whose `share()` returns the progress; another thread may call
+        it, at no cost to the run.
+    functions: the semantics of the CUDA C++ functions that the kernel calls with `T.cuda.func_call`, by name: NumPy
+        functions of the values in 32 threads, without effects on memory. A call of any other function makes the verdict
         "incomplete".
     limit: the maximum number of runs of an exploration.
     """

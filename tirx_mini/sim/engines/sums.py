@@ -18,7 +18,7 @@ from ..machine import LANES, Registers, TensorMemory
 from .submatrix import Submatrix, below, beside
 
 Factor: TypeAlias = "Sequence[Submatrix]"
-"""One matrix for each simulated cluster, usually one."""
+"""A matrix for each simulated cluster; usually there is only one."""
 
 DEPTH = 512
 """The depth along K at which a pending sum is computed; longer products hold more memory without a gain in speed."""
@@ -30,7 +30,7 @@ def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 class Sum:
-    """A pending sum of products, for each simulated cluster, usually one.
+    """A pending sum of products for each simulated cluster; usually there is only one.
 
     adds: whether it adds to the old contents or replaces them. taken: whether a part has been computed, so that nothing
     more can be added.

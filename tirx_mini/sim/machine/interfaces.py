@@ -24,7 +24,7 @@ else:
 
 @dataclass
 class Wait:
-    """The reason why a warp is blocked. warp: the warp. since: its time when the wait began, in cycles. span: where.
+    """The wait of a blocked warp. since: the time of the warp at its start, in cycles. span: the location.
 
     instruction: the waiting instruction, in PTX. polls: whether only time ends the wait. looks: whether the waiter is
         woken without a reason, and checks its condition again.

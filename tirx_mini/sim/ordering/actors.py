@@ -85,7 +85,7 @@ class Release:
 
 
 class Actor:
-    """The originator of a memory access.
+    """The source of a memory access: its agent, threads and proxy.
 
     agent: the agent whose clocks order the access. cluster: its number.
     role: the warp that issued the operation, with its CTA. span: the location. time: in cycles.

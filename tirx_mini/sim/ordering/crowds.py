@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Crowd:
-    """A set of accesses in program order: the members of the parts, then the tail.
+    """A set of accesses in the order of simulation: the members of the parts, then the tail.
 
     stamps: the last epoch of each agent among them, for accesses of one cluster. warps: a 1 for each warp.
     width: of each access, if all are strong at GPU scope or wider; else 0. stores, blind: whether there are stores, and

@@ -190,7 +190,7 @@ class BoundKernel:
 
     @property
     def values(self) -> Values:
-        """The value implementation of a machine that answers this question."""
+        """The `Values` collaborator of a machine that answers this question."""
         return VALUES if self.data else NO_VALUES
 
     def execute(self, circumstances: Circumstances, checks: bool = True) -> Outcome:
