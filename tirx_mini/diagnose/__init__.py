@@ -3,8 +3,8 @@
 report = report_of(lowered, gpu_spec("b200"), outcome)
 report.verdict, report.findings, report.time_us
 
-Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `tensor_memory`, `launches`, and in
-`deadlock/` those for machines in which nothing can advance. A rule names the kind of its finding, with its code.
+Each module holds rules: `barriers`, `hazards`, `accesses`, `instructions`, `tensor_memory`, `launches`, and `deadlock/`
+for machines in which nothing can advance. A rule names the kind of its finding, with its code.
 """
 
 from tirx_mini.sim import (

@@ -28,12 +28,14 @@ ask for, and adds those of the schedule."""
 
 
 def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
-    """Run a lowered kernel and report its behaviour. Results are written into the arguments in place.
+    """Run a lowered kernel and report its behaviour.
+
+    Results are written into the arguments in place.
 
     args: a torch tensor or NumPy array for each buffer parameter, a number for each scalar one.
 
-    The report is the worst one of all schedules, with the number of those that were run. It contains every mistake of
-    the kernel. Raises `ArgumentError` for arguments that do not fit the kernel.
+    The report is the worst of all schedules, and includes the number of schedules run. It contains every mistake of the
+    kernel. Raises `ArgumentError` for arguments that do not fit the kernel.
     """
     try:
         simulation = Simulation(func, args, question)

@@ -43,8 +43,8 @@ class Exploration:
     """The result of an exploration. report: of the first run that is not ok, else of the schedule without holds.
     schedules: the number of runs.
 
-    classes: of equivalent runs that were met. complete: whether the search came to its end. held: the events that the
-    reported run held, in words.
+    classes: the number of equivalence classes. complete: whether the search was exhaustive. held: the events held in
+    the reported run, in words.
     """
 
     report: Report

@@ -25,10 +25,10 @@ SLICES = (64, 32, 16, 8)
 class Mismatch:
     """The explanation of a wrong result.
 
-    headline: how much of D is wrong.
+    headline: the extent of the errors in D.
     where: one sentence each about the wrong tiles and rows.
     cause: the mistake that leaves this pattern; "" if none is recognised.
-    suspect: the matrix that is accessed at the wrong place, "A", "B" or "D"; None if unknown.
+    suspect: the matrix that is accessed at the wrong location, "A", "B" or "D"; None if unknown.
     """
 
     headline: str

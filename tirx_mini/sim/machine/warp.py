@@ -1,23 +1,23 @@
 """A warp: the `thread` that instruction semantics receive, and `w` in generated code.
 
-What generated code uses (everything else is the simulator's own business):
+The interface of generated code (everything else is internal to the simulator):
 
     w.thread_idx      int32[32], threadIdx.x of each lane            w.warp_id          int, threadIdx.x >> 5
     w.block_idx       (x, y, z) of the CTA in the grid               w.grid_dim         (x, y, z)
     w.cluster_ctaid   (x, y, z) of the CTA in its cluster            w.cluster_ctarank  int
-    w.mask            active lanes, a `Mask`             w.select(mask)    go on with those lanes
+    w.mask            active lanes, a `Mask`             w.select(mask)    continue with `mask`
     w.elected(cond)   the mask of the lane that elect.sync chose
-    w.span            the place being executed; set before anything that can fault, race or block
+    w.span            the current location; set before any operation that can fault, race or block
     w.time            cycles; generated code adds the issue cost of the instructions it executes
     w.window          cluster_ctarank << 24: the shared::cluster address of the CTA's byte 0
     w.load, w.store, w.copy, w.put, w.move                           plain accesses to shared and global memory
-    w.passes, w.passes_at                                            the same in a run without data
+    w.passes, w.passes_at                                            plain accesses in a run without data
     w.shared_address, w.global_address, w.tensor_map                 values of AddressOf and tensor maps
     w.registers                                                      a local buffer of all lanes
-    w.fault                                                          an instruction with operands that it does not take
-    w.presume                                                        a buffer given to what is not modelled
+    w.fault                                                          the exception for invalid operands
+    w.presume                                                        a buffer passed to unmodelled code
 
-Values: uniform ones are Python ints, floats and bools; varying ones are arrays whose last axis is the 32 lanes. A
+Uniform values are Python ints, floats and bools; varying values are arrays whose last axis is the 32 lanes. A
 compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 32).
 """
 

@@ -1,22 +1,22 @@
 """The happens-before relation, kept as vector clocks of all agents in a cluster that access memory.
 
-An agent is a warp (or those of its lanes that act apart, see `lanes`), the tensor pipe that a thread issues to, the
-tensor-memory loads (or stores) a warp has in flight, or an asynchronous copy. Each has an epoch, a count that grows
-whenever the agent releases what it did; an access is stamped with the agent and its epoch. Seven clocks of agent a say
-how it stands to what agent b did at epoch e:
+An agent is a warp (or a set of its lanes that act apart, see `lanes`), the tensor pipe of a thread, the tensor-memory
+loads (or stores) of a warp in flight, or an asynchronous copy. Each has an epoch, a count that grows at every release
+of the agent; an access is stamped with the agent and its epoch. Agent a has seven clocks, which relate it to the
+accesses of agent b at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
     clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes to shared
                              memory
-    clocks[PROXY_GLOBAL][b]  the same for global memory: a fence covers the state space that it names
+    clocks[PROXY_GLOBAL][b]  likewise for global memory: a fence covers the state space that it names
     clocks[BEFORE][b] >= e   and a tcgen05.fence::before_thread_sync lies between b's access and its release
-    clocks[PAST][b] >= e     b executed e earlier, though nothing may make its accesses visible to a
-    clocks[FENCED][b] >= e   and a thread executed a fence at the scope of the GPU between b's access and a's next one
-    clocks[OBSERVED][b] >= e  a strong read that happens before a's next access found what b released after its access
+    clocks[PAST][b] >= e     b executed e earlier, but its accesses need not be visible to a
+    clocks[FENCED][b] >= e   and a thread executed a fence at GPU scope between b's access and a's next one
+    clocks[OBSERVED][b] >= e  a strong read that happens before a's next access observed b's release after its access
 
 Synchronisation copies clocks from one agent to another through a `SyncClock`: `SyncClock.release`, `Agent.acquire`. The
 other fence of tcgen05 (`fence::after_thread_sync`) orders only the later tcgen05 operations of the executing thread; it
-is the snapshot `fenced` of a warp, and is not released.
+is stored in the snapshot `fenced` of a warp, and is not released.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Sampling: the time of a large problem, extrapolated from runs of parts of it.
 
-A kernel for matrices does the same thing over and over: its roles go round a loop over K, and its CTAs, or their
-rounds over the tiles, come in waves. The runs leave out iterations from the middle of the loops (`translate.repeats`)
-and whole waves at the end, so the first and the last iterations of each loop are those of the kernel, and the last,
-partial wave is as full as the kernel's. Time is then taken to grow by the same amount with each iteration of a wave:
+A matrix kernel is repetitive: its roles execute a loop over K, and its CTAs, or their rounds over the tiles, form
+waves. The runs leave out iterations from the middle of the loops (`translate.repeats`) and whole waves at the end, so
+that the first and the last iterations of each loop are those of the kernel, and the last, partial wave is as full as
+the kernel's. Time is then assumed to grow by the same amount with each iteration of a wave:
 
     cycles(waves, iterations) = a + b waves + c iterations + d waves iterations
 
-Four runs give a, b, c and d, for the figures too; two do where only waves or only iterations are left out. A third
-point of each axis must lie on the line through the others, in its slopes to `TOLERANCE`; where it does not, more waves
-are tried, then that axis is run in full. The L2 holds so much less as iterations are left out, so that the same tiles
-are in it (`timing.traffic`).
+Four runs determine a, b, c and d, also for the other figures; two suffice if only waves or only iterations are left
+out. A third point of each axis must lie on the line through the others, with slopes equal to within `TOLERANCE`;
+otherwise more waves are tried, and finally that axis is run in full. The modelled L2 shrinks in proportion to the
+omitted iterations, so that it holds the same tiles (`timing.traffic`).
 
-What is left out must do what the rest does. Clusters do the same where nothing but persistent loops depends on
-blockIdx (`equality`). One cluster is run in full by itself, and must take the time that follows from runs of
-parts of it: so no iteration and no round is another one.
+The omitted parts must be equivalent to the others. Clusters are equal if only persistent loops depend on blockIdx
+(`equality`). One cluster is run in full by itself, and its time must match the extrapolation from runs of its parts, so
+that no iteration and no round differs.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _is_scalar(buffer: Buffer) -> bool:
 class _Effects:
     """The dependences of each scalar, variable and exit of a loop's body.
 
-    leaving: the conditions of its breaks and continues, and of those of inner loops.
+    leaving: the conditions of its breaks and continues, and of inner loops' breaks and continues.
     """
 
     def __init__(self) -> None:

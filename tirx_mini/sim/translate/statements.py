@@ -1,8 +1,8 @@
 """Translation of lowered statements to Python source, with lane masks where a warp's lanes diverge.
 
 Under a varying condition the warp's mask is narrowed, the arm executed, and the mask restored. A loop that lanes may
-leave one by one is *ragged*: `live` holds the lanes still in it, `gone` those that left the current iteration, and
-what follows a point where lanes may have left runs only if some remain.
+leave individually is *ragged*: `live` holds the lanes still in it, `gone` those that left the current iteration, and
+code after a possible exit runs only if some lanes remain.
 """
 
 from __future__ import annotations

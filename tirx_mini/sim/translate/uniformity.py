@@ -1,16 +1,16 @@
 """Divergence analysis: the values that are uniform across a warp's lanes, and the branches that split a warp.
 
-Three facts are found together, by iterating until nothing changes:
+Three properties are computed together, by iteration to a fixed point:
 
-- a variable is *varying* where its value may differ among the lanes that are active;
+- a variable is *varying* if its value may differ among the active lanes;
 - a *region* is code that runs under a narrowed lane mask: the arms of an ``if`` over a varying condition, the body of
   a loop that lanes may leave at different times;
 - a register buffer (a mutable scalar is one) needs *lanes*, one value a lane, unless every read sees one value in all
   lanes. An assignment inside a region reaches only the lanes of that region, so a read that it reaches must lie in the
-  same region, and where both share a loop the region must select the same lanes every time round.
+  same region, and if both share a loop, the region must select the same lanes in every iteration.
 
-Warps are told apart as well: a condition over `warp_id_in_cta` alone decides which warps run an arm, and code of
-disjoint warps cannot reach one another (each warp has its own registers).
+Warps are distinguished as well: a condition over `warp_id_in_cta` alone decides which warps execute an arm, and values
+of disjoint warps cannot reach one another (each warp has its own registers).
 """
 
 from __future__ import annotations
