@@ -112,7 +112,7 @@ _ORDERED_BY: Mapping[tuple[Operation, Operation], str] = MappingProxyType({
     (Operation.TMA_LOAD, Operation.TMA_LOAD):
         "before loading there again, wait for the mbarrier that says it is free, in its right phase",
 })  # fmt: skip
-"""The mechanisms that order two operations, by kind; the earlier operation comes first."""
+"""The hints for races between two operations, by their kinds; the earlier operation comes first."""
 
 
 @explains(Hazard)

@@ -126,7 +126,7 @@ def report_of(
 def _handed_over(
     func: PrimFunc, findings: list[Finding], suspicions: Sequence[Finding], deadlock: Deadlock | None, outcome: Outcome
 ) -> list[Finding]:
-    """Add an incorrect handover as the cause of the findings, if the program shows one and none of them is a cause."""
+    """Add an incorrect handover as the cause of the findings, if the program shows one."""
     explained = deadlock is not None and not deadlock.rule.consequence
     if suspicions or explained or any(map(explains_others, findings)) or not any(map(may_follow, findings)):
         return findings

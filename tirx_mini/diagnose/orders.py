@@ -50,8 +50,9 @@ def between(cluster: ResidentCluster, earlier: Access, operation: Operation, rol
 
 
 def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: str | None, waiter: str) -> Notes:
-    """Return notes on a barrier that an operation signals (of any role, if `by` is None), and that only other roles of
-    the CTA await.
+    """Return notes on a barrier that signals the end of an operation, but that only other roles of the CTA await.
+
+    by: the role whose operation is signalled; None for any role.
     """
     for barrier, signal in _signalled(barriers, signals, by):
         for wait in barrier.history.waits.values():
@@ -64,8 +65,9 @@ def _others_wait(barriers: Sequence[Mbarrier], signals: Sequence[Signal], by: st
 
 
 def missing_wait(cluster: ResidentCluster, operation: Operation, role: str) -> Notes:
-    """Return notes on a barrier that signals the operand of an operation by `role` but that no thread, or only another
-    thread of its CTA, awaits; called at the end of the run.
+    """Return notes on a barrier that signals an operation's input, but that `role` never awaits.
+
+    The function is called at the end of the run.
     """
     barriers, signals = _barriers(cluster), _BEFORE.get(operation, ())
     if notes := _never_waited(barriers, signals, None):

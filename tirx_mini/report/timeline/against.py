@@ -226,8 +226,8 @@ def _run_us(run: Run) -> float:
 
 
 def _rank(row: Difference) -> tuple[bool, int]:
-    """Return the sort key of a difference: first the waits that stall the tensor core, then those of loads, last the
-    waits at barriers of the whole CTA, where idle warps wait.
+    """Return the sort key of a difference, by its effect on the tensor core: MMA waits first, whole-CTA barriers
+    last.
     """
     order = ("MMA", "issuing", "TMA", "loads", "write-back")
     place = next((place for place, word in enumerate(order) if word in row.who), len(order))

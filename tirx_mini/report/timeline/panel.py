@@ -220,9 +220,7 @@ def merged(intervals: Sequence[Interval], scale: Scale) -> list[Interval]:
 
 
 def barriers_in(timeline: Timeline, ctas: Sequence[int], scale: Scale) -> list[Place]:
-    """Return the mbarriers of the CTAs that complete a phase in the window, by CTA and name, except those with phases
-    too short to see.
-    """
+    """Return the mbarriers of the CTAs that complete a visible phase in the window, by CTA and name."""
     found = Counter(
         change.barrier
         for change in timeline.changes

@@ -115,8 +115,10 @@ def window_of(timeline: Timeline, cta: int) -> tuple[float, float]:
 def _write_back(
     timeline: Timeline, cta: int, multiplies: Sequence[Interval], step: float
 ) -> tuple[float, float] | None:
-    """Return the interval of the last write-back that overlaps tensor-core work, from about the end of its MMAs to the
-    end of its stores; None if there is none."""
+    """Return the interval of the last write-back that overlaps tensor-core work, or None.
+
+    The interval extends from about the end of its MMAs to the end of its stores.
+    """
     stores = [
         store for store in _engine(timeline, cta, TrackKind.TMA_STORE)
         if any(interval.start < store.end and interval.end > store.start for interval in multiplies)

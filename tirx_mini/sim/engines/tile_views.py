@@ -141,8 +141,8 @@ class Part:
         return None
 
     def _gap(self, axis: int, dims: Sequence[int], unit: int, step: int) -> tuple[Seen, ...] | None:
-        """Return two neighbours along an axis that are not adjacent in the tile; unless `step` is 0, a new MMA begins
-        after every `step` positions."""
+        """Return two neighbours along an axis that are not adjacent in the tile, apart from MMA boundaries every `step`
+        positions."""
         number = _numbered(self.tile, self.coords, dims)
         if axis:
             number, mask = number.T, self.mask.T

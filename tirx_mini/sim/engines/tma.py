@@ -312,8 +312,10 @@ class TmaEngine:
 
     @staticmethod
     def _check_start(w: Warp, copier: BoxCopier, column: int) -> None:
-        """Check that a box begins at a multiple of 16 bytes in its row of the tensor, even outside the tensor: Hopper
-        aborts the kernel with an illegal instruction otherwise.
+        """Check that a box begins at a multiple of 16 bytes in its row of the tensor; Hopper aborts the kernel
+        otherwise.
+
+        This also holds outside the tensor; the abort is an illegal instruction.
         """
         size = copier.dtype.itemsize
         if column * size % TMA_GLOBAL_ALIGN:

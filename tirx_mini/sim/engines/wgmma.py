@@ -360,7 +360,7 @@ class WarpWgmma:
         return found[1]
 
     def _clocks(self) -> Any:
-        """Return the warp's current clocks, as the same object while they do not change."""
+        """Return the warp's current clocks, cached until they change."""
         agent = self._warp.agent
         clocks = self._clocks_then
         if clocks is None or self._seen != agent.version:

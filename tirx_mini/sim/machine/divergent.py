@@ -106,8 +106,7 @@ class Divergence:
         self._warp.divergent -= 1
 
     def _wait(self, first: Arm, poll: bool) -> Wait:
-        """Return the wait of the warp: that of the first arm that can continue. poll: whether time has to pass
-        first."""
+        """Return the wait of the first arm that can continue. poll: whether time has to pass first."""
         w, wait = self._warp, first.wait
         assert wait is not None
         wait.beside = tuple(arm.wait for arm in self._arms if arm is not first and arm.wait is not None)

@@ -136,8 +136,10 @@ class Phases:
     # -- waits ---------------------------------------------------------------------------------------------------
 
     def observed(self, agent: Agent) -> SyncClock | None:
-        """Return the clock that a wait acquires if it finds the last phase complete: the release of the earliest phase
-        of its parity that the agent cannot yet see as complete; None if there is no such phase.
+        """Return the clock that a wait acquires if it finds the last phase complete, or None if it acquires nothing
+        new.
+
+        The clock is the release of the earliest phase of its parity that the agent cannot yet see as complete.
         """
         index, number = agent.index, self.number
         known = self._known.get(index, 0)

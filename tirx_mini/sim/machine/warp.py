@@ -155,7 +155,7 @@ class RunningWarp:
         self.time, self.loaded = max(self.time, self.loaded), -1.0
 
     def release(self, released: SyncClock) -> None:
-        """Release what each active lane did and acquired."""
+        """Release the accesses and acquired clocks of each active lane."""
         self.lanes.release(released, self.mask.word, self.agent)
 
     def meet(self) -> None:

@@ -107,7 +107,7 @@ class GridDependence:
             w.dependence = None
 
     def converged(self) -> None:
-        """Record that the warp has reconverged: every lane has acquired what any lane acquired."""
+        """Record that the warp has reconverged, so that every lane has acquired the same clocks."""
         self.waited = 0
 
     def acquired(self, w: DependentWarp, released: SyncClock) -> None:

@@ -97,7 +97,7 @@ class Lanes:
         part.seen[around.index] = seen
 
     def release(self, released: SyncClock, word: int, agent: Agent) -> None:
-        """Release what each lane of `word` did and acquired; the lanes act as `agent`."""
+        """Release the accesses and acquired clocks of each lane of `word`; the lanes act as `agent`."""
         released.release(agent)
         if agent is not self.whole and self.whole.scattered:
             self._release_whole(released, word)

@@ -164,8 +164,10 @@ class AccessLog:
         return found
 
     def linked(self, number: int, new: int, absorbed: Collection[int]) -> int:
-        """Return the number of the writes that an acquire synchronises with after the atomic operation `new`: the
-        earlier ones except `absorbed`, which the operation has acquired and releases again.
+        """Return the number of the writes that an acquire synchronises with after the atomic operation `new`, without
+        those in `absorbed`.
+
+        The operation has acquired the writes in `absorbed`, and releases them again.
         """
         before = self.members(number)
         if isinstance(before, Crowd) and not absorbed:

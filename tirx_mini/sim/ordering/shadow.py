@@ -77,8 +77,8 @@ Complain = Callable[[Conflict], None]
 
 
 ANY, REDUCTIONS, WRITES, CHAIN = -1, -2, -3, -4
-"""Keys of `Segment.readers` and `lanes` that denote no agent: the reads of all agents, their reductions and strong
-writes, their writes, and the writes whose release an acquire of the value observes."""
+"""Keys of `Segment.readers` and `lanes` that denote no agent: all reads, all reductions and strong writes, all writes,
+and the release sequence of the value."""
 
 
 class Segment:

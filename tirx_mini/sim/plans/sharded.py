@@ -33,8 +33,8 @@ WORTH_TWINS = 4_000
 """The number of iterations that justifies processes forked from this one."""
 LAUNCH = "launch.pickle"
 LEAST_PORTION = 1 / 16
-"""The smallest portion, as a share of the divided clusters: portions shrink so that all processes end at about the same
-time, but each portion costs the construction of a machine.
+"""The smallest portion, as a share of the divided clusters: smaller portions balance better, but each costs a
+machine.
 """
 DATA = 1.1
 """The typical cost of data, relative to execution without data."""

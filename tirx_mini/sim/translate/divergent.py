@@ -50,8 +50,8 @@ class StatementTranslator(Protocol):
 
 
 def length_of_run(stmts: Sequence[Stmt], facts: Uniformity) -> int:
-    """Return the length of the initial run of divergent branches without intervening statements that need all lanes; 0
-    if no lanes can wait in them.
+    """Return the length of the initial run of divergent branches that can execute together; 0 if no lanes can wait in
+    them.
     """
     first = stmts[0]
     if not isinstance(first, If) or not _parts(first, facts) or not (_blocks(first) or _meetings(first)):
