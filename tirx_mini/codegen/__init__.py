@@ -1,4 +1,4 @@
-"""Lowered IR to CUDA C++."""
+"""Code generation from lowered IR to CUDA C++."""
 
 from .kernel import CudaSource, cuda_source
 from .usage import Param

@@ -1,4 +1,4 @@
-"""Small device functions that are not in the instruction table: special registers, addresses, rounding."""
+"""Device functions missing from the instruction table: special registers, addresses and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of the lowered IR as C++ text."""
+"""Rendering of lowered IR expressions as C++."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _ROUNDING = {"//": "floordiv", "%": "floormod"}
 
 
 class Term(NamedTuple):
-    """Rendered text and its outermost operator, "" for text that never needs parentheses."""
+    """Rendered text with its outermost operator, or "" if it never needs parentheses."""
 
     text: str
     op: str = ""
@@ -77,18 +77,18 @@ class Calls(Protocol):
 
 
 class ExprRenderer:
-    """Renders one function's expressions; `names` must hold every variable and buffer that they mention."""
+    """Renders a function's expressions. `names` must define every variable and buffer in them."""
 
     def __init__(self, names: Names, signs: Signs, calls: Calls) -> None:
         self.names, self.signs, self.calls = names, signs, calls
         self.specials: set[str] = set()
 
     def __call__(self, expr: Expr) -> str:
-        """`expr` as a full expression, without outer parentheses."""
+        """Render `expr` as a full expression, without outer parentheses."""
         return self._term(expr).text
 
     def operand(self, expr: Expr, bare: tuple[str, ...] = ()) -> str:
-        """`expr` where an operator is applied to it: in parentheses unless its own operator is one of `bare`."""
+        """Render `expr` as an operand, parenthesised unless its operator is one of `bare`."""
         term = self._term(expr)
         return term.text if not term.op or term.op in bare else f"({term.text})"
 
@@ -121,7 +121,7 @@ class ExprRenderer:
     # -- memory -------------------------------------------------------------------------------------------------
 
     def place(self, buffer: Buffer, index: Expr, storage: str | None = None) -> str:
-        """The element (or, for a `Ramp`, the vector) of `buffer` at the flat `index`, as an lvalue."""
+        """Render the element (or, for a `Ramp`, the vector) of `buffer` at the flat `index` as an lvalue."""
         name = self.names[buffer]
         if buffer.scalar:
             return name
@@ -131,13 +131,13 @@ class ExprRenderer:
         return f"*({kind}*){self._pointer(name, index.base)}"
 
     def address(self, expr: AddressOf) -> str:
-        """A pointer to an element."""
+        """Render a pointer to an element."""
         if expr.buffer.scalar:
             return f"&{self.names[expr.buffer]}"
         return f"&{self.names[expr.buffer]}[{self(flat_index(expr))}]"
 
     def copied(self, load: BufferLoad) -> str:
-        """A load whose value is only copied, in the type of the access."""
+        """Render a load whose value is only copied, in the type of the access."""
         return self.place(load.buffer, flat_index(load), storage_type(load.dtype))
 
     def _pointer(self, name: str, base: Expr) -> str:
@@ -180,7 +180,7 @@ class ExprRenderer:
         return Term(text, op)
 
     def _converted(self, expr: Expr, other: Expr, bare: tuple[str, ...]) -> str:
-        """An operand, without the conversion to the other's type that C++ makes implicitly."""
+        """Render an operand without the conversion that C++ performs implicitly."""
         if not isinstance(other, (Cast, Const)) and other.dtype.is_integer and other.dtype.bits >= 32:
             if isinstance(expr, Const) and 0 <= expr.value < 2**31:
                 return plain_literal(int(expr.value))
@@ -189,7 +189,7 @@ class ExprRenderer:
         return self.operand(expr, bare)
 
     def argument(self, expr: Expr) -> str:
-        """An argument of a function whose parameter has the type of `expr`; another overload takes as many bits."""
+        """Render a function argument without a redundant conversion, unless another overload has the same width."""
         if isinstance(expr, Const) and expr.dtype.is_integer and -(2**31) < expr.value < 2**32:
             return plain_literal(int(expr.value))
         integers = isinstance(expr, Cast) and expr.dtype.is_integer and expr.value.dtype.is_integer
@@ -227,7 +227,7 @@ class ExprRenderer:
 
 
 class _Methods(dict[type, Callable[[ExprRenderer, Any], "str | Term"] | None]):
-    """The method that renders a class of expressions; None for one that has no CUDA form."""
+    """The rendering methods by expression class, or None for a class without a CUDA form."""
 
     def __missing__(self, kind: type) -> Callable[[ExprRenderer, Any], str | Term] | None:
         self[kind] = getattr(ExprRenderer, f"_{kind.__name__.lower()}", None)
@@ -238,7 +238,7 @@ _METHODS = _Methods()
 
 
 def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
-    """`value` converted to `target`, through float where the two types have no direct conversion."""
+    """Convert `value` to `target`, through float if there is no direct conversion."""
     source = value.dtype
     function = CONVERSIONS.get((str(source), str(target)))
     if function:
@@ -254,14 +254,14 @@ def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
 
 
 def _implicit(source: DataType, target: DataType) -> bool:
-    """Return whether C++ converts an integer of `source` to `target` in an operation with a `target`."""
+    """Return whether C++ converts an integer of type `source` implicitly in an operation with a `target`."""
     if not source.is_integer or not target.is_integer or target.bits < 32:
         return False
     return source.bits < target.bits or (source.bits == target.bits and not target.is_signed)
 
 
 def flat_index(node: BufferLoad | AddressOf) -> Expr:
-    """The single index of a lowered access."""
+    """Return the single index of a lowered access."""
     if len(node.indices) != 1:
         raise TirxError(f"the access to {node.buffer.name} was not flattened; was the kernel lowered?", node.span)
     return node.indices[0]

@@ -1,4 +1,4 @@
-"""The device functions that a kernel calls, each defined once and only where it is used."""
+"""Device functions of a kernel, each defined once and only if used."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .instructions import device_function
 
 
 class Helpers:
-    """Renders instructions as calls of device functions and collects those functions' definitions."""
+    """Renders instructions as calls of device functions, and collects their definitions."""
 
     def __init__(self) -> None:
         self._definitions: dict[str, None] = {}
 
     def require(self, name: str) -> str:
-        """Define the builtin `name`; returns its name in the text."""
+        """Define the builtin `name`, and return its name in the emitted text."""
         self._definitions[DEFINITIONS[name]] = None
         return PREFIX + name
 
     def call(self, call: Call, render: ExprRenderer) -> str:
-        """An instruction as a call of its function."""
+        """Render an instruction as a call of its device function."""
         entry = TABLE.get(call.op)
         if entry is None:
             raise TirxError(f"there is no instruction {call.op!r}", call.span)
@@ -40,7 +40,7 @@ class Helpers:
         return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"
 
     def prologue(self, specials: set[str]) -> list[str]:
-        """The lines that read the special registers in `specials` at the start of the kernel."""
+        """Return the lines that read the special registers in `specials` at the start of the kernel."""
         used = [name for name in PROLOGUE if name in specials]
         for name in used:
             if name in NEEDS:
@@ -48,5 +48,5 @@ class Helpers:
         return [f"  {PROLOGUE[name]}" for name in used]
 
     def definitions(self) -> list[str]:
-        """The definitions, in the order of first use."""
+        """Return the definitions, in order of first use."""
         return list(self._definitions)

@@ -1,4 +1,4 @@
-"""One instruction of the table as a device function: its PTX in inline assembly, its operands as parameters."""
+"""Rendering of a table instruction as a device function with inline PTX assembly."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class DeviceFunction:
 
 
 class _Kind(NamedTuple):
-    """The properties of an argument on which the text of a function depends: its type, and its elements' type."""
+    """The argument properties that determine a function's text: its type, and its elements' type."""
 
     dtype: DataType
     element: DataType | None
 
 
 def device_function(entry: Instruction, call: Call) -> DeviceFunction:
-    """The function for a call of `entry`; calls with the same modifiers and operand types share one."""
+    """Return the device function for a call of `entry`; equal modifiers and operand types share one."""
     matched = entry.matched(call.args, dict(call.attrs))
     named = entry.cuda is not None and _implied(entry.cuda.fixed, matched)
     kinds = tuple(_Kind(arg.dtype, arg.buffer.dtype if isinstance(arg, AddressOf) else None) for arg in call.args)
@@ -65,7 +65,7 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
 
 
 def _implied(fixed: Mapping[str, int], matched: Sequence[tuple[Operand, tuple[Expr, ...]]]) -> bool:
-    """Return whether a call has the operands that the name of a function implies."""
+    """Return whether a call has the operand values that a function's name implies."""
     values = {operand.name: int_value(args[0]) for operand, args in matched if args}
     return all(values[label] == value for label, value in fixed.items())
 
@@ -79,7 +79,7 @@ def _definition(
     kinds: tuple[_Kind, ...],
     named: bool,
 ) -> tuple[str, str]:
-    """The name and the text of a function.
+    """Return the name and text of a device function.
 
     types: those of the values of `attrs`. dtype: that of the call. named: whether its name is the one in CUDA.
     """
@@ -111,7 +111,7 @@ _MOVES_A_WORD = ".b32 {result}, {value},"
 
 
 def _in_words(template: str, dtype: DataType) -> str:
-    """The PTX of an instruction that moves a word of 32 bits (PTX ISA: "shfl.sync"), for a value of another size."""
+    """Adapt the PTX of an instruction that moves a 32-bit word (PTX ISA: "shfl.sync") to another size."""
     if _MOVES_A_WORD not in template or (dtype.bits in (8, 32) and not dtype.is_bool):
         return template
 
@@ -130,7 +130,7 @@ def _in_words(template: str, dtype: DataType) -> str:
 
 
 def _ptx_name(entry: Instruction, given: Mapping[str, Any]) -> str:
-    """The name of a function that CUDA has no name for."""
+    """Return the name of a device function without a CUDA equivalent."""
     attrs = {a.name: a.default for a in entry.attributes} | dict(given)
     words = [entry.name, *(_modifier(label, value) for label, value in attrs.items())]
     return "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word))
@@ -152,7 +152,7 @@ def _modifier(label: str, value: Any) -> str:
 
 @dataclass
 class _Assembly:
-    """An asm statement under construction: its parameters, declarations, and register operands.
+    """An asm statement under construction, with its parameters, declarations and register operands.
 
     space: the state space that the instruction names. word: the PTX type of its registers, "" for any.
     """
@@ -178,7 +178,7 @@ class _Assembly:
             self.after.append("selp.b32 %0, 1, 0, result;")
 
     def add_operand(self, label: str, kind: OperandKind, args: tuple[_Kind, ...]) -> None:
-        """One operand of the instruction."""
+        """Add one operand of the instruction."""
         if kind is OperandKind.PREDICATE:
             self.parameters.append(f"bool {label}")
             mark = self._input("r", f"(int){label}")
@@ -211,7 +211,8 @@ class _Assembly:
         return self._input(CONSTRAINTS[arg.dtype], _register(name, arg.dtype))
 
     def add_registers(self, label: str, access: Access, pointers: Sequence[_Kind], count: int) -> None:
-        """`count` 32-bit registers from one pointer on, or one at each pointer; narrower elements share them."""
+        """Add `count` 32-bit registers, consecutive from one pointer or one per pointer; narrower elements share them.
+        """
         marks: list[str] = []
         for place, pointer in enumerate(pointers):
             name = label if len(pointers) == 1 else f"{label}{place}"
@@ -233,12 +234,12 @@ class _Assembly:
         return [f"%{len(self.outputs) - count + i}" for i in range(count)]
 
     def _input(self, constraint: str, value: str) -> str:
-        """A placeholder for an input, whose number depends on the number of outputs."""
+        """Return a placeholder for an input, since its number depends on the number of outputs."""
         self.inputs.append(f'"{constraint}"({value})')
         return f"%in{len(self.inputs) - 1}%"
 
     def text(self, template: str) -> str:
-        """The body of the function."""
+        """Return the body of the function."""
         for label, place in self.places.items():
             template = template.replace(f"{{{label}}}", place)
         lines = [line.strip() for line in template.splitlines()]
@@ -257,7 +258,7 @@ class _Assembly:
 
 
 def _register(name: str, dtype: DataType) -> str:
-    """A variable as an operand of inline assembly, which takes no class types."""
+    """Render a variable as an inline-assembly operand, which cannot have class type."""
     return f"*(uint16_t*)&{name}" if dtype in ("float16", "bfloat16") else name
 
 
@@ -268,7 +269,7 @@ def _on_one_line(lines: list[str], ports: list[list[str]]) -> str | None:
 
 
 def _on_many_lines(lines: list[str], ports: list[list[str]]) -> str:
-    """Each instruction and each list of operands on lines of its own, long lists wrapped."""
+    """Format each instruction and operand list on separate lines, wrapping long lists."""
     parts = ["asm volatile("]
     for line in lines:
         end = "\\n" if len(lines) > 1 else ""
@@ -282,7 +283,7 @@ def _on_many_lines(lines: list[str], ports: list[list[str]]) -> str:
 
 
 def _wrapped(items: list[str]) -> list[str]:
-    """The items, joined by commas, on as few lines as fit."""
+    """Join items by commas on as few lines as possible."""
     rows = [""]
     for index, item in enumerate(items):
         text = item + (", " if index < len(items) - 1 else "")

@@ -1,4 +1,4 @@
-"""A lowered function as one self-contained CUDA C++ file."""
+"""Rendering of a lowered function as a self-contained CUDA C++ file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CudaSource:
     spans: tuple[Span | None, ...]
 
     def span_at(self, line: int) -> Span | None:
-        """The kernel's source line behind line `line` (from 1) of the text."""
+        """Return the kernel source line for line `line` (from 1) of the text."""
         return self.spans[line - 1] if 0 < line <= len(self.spans) else None
 
 
@@ -75,7 +75,7 @@ def cuda_source(
     comments: bool = False,
     quotes: bool = False,
 ) -> CudaSource:
-    """The CUDA C++ of a lowered function.
+    """Return the CUDA C++ of a lowered function.
 
     arch: what it will be compiled for, as "sm_90a".
     line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
@@ -121,7 +121,7 @@ def _includes(func: PrimFunc) -> str:
 
 
 def _typedefs(text: str) -> str:
-    """Definitions of the integer types that `text` names: NVRTC has no <cstdint>."""
+    """Return definitions of the integer types used in `text`, since NVRTC lacks <cstdint>."""
     used = (name for name in TYPEDEFS if name in text and re.search(rf"\b{name}\b", text))
     return "\n".join(f"typedef {TYPEDEFS[name]} {name};" for name in used)
 
@@ -155,7 +155,7 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
 
 
 def _declare_shared(func: PrimFunc, names: Names, out: Writer, notes: Notes) -> None:
-    """The one dynamic allocation of shared memory."""
+    """Declare the dynamic shared memory of the kernel."""
     pools = [node.buffer for node in func.of(AllocBuffer) if node.buffer.scope == "shared"]
     if not pools:
         return

@@ -1,4 +1,4 @@
-"""C++ identifiers: the source's own names, made legal and unique where they would clash."""
+"""C++ identifiers: source names, made legal and unique."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ RESERVED = frozenset(
 
 
 def identifier(name: str) -> str:
-    """`name` with every character that C++ does not allow replaced by an underscore."""
+    """Replace every character of `name` that is illegal in C++ by an underscore."""
     legal = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"v_{legal}" if not legal or legal[0].isdigit() or legal.startswith("__") else legal
 
 
 class Names:
-    """One name for each variable and buffer. Sibling blocks may reuse a name; a nested block never shadows one."""
+    """Unique names of variables and buffers. Sibling blocks may reuse a name; nested blocks never shadow one."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set(RESERVED)
         self._names: dict[Any, str] = {}
 
     def define(self, node: Any, wanted: str) -> str:
-        """The name of `node` from here to the end of the current block."""
+        """Return a name for `node`, valid until the end of the current block."""
         base = name = identifier(wanted)
         suffix = 0
         while name in self._taken:
@@ -52,7 +52,7 @@ class Names:
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """A C++ block: names that are defined in it can be reused after it."""
+        """Open a C++ block, whose names can be reused after it."""
         taken, names = set(self._taken), dict(self._names)
         yield
         self._taken, self._names = taken, names

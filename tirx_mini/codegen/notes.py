@@ -1,4 +1,4 @@
-"""Comments in the emitted text: the roles of branches, the contents of shared memory, the fields of descriptors.
+"""Comments in the emitted text: roles of branches, contents of shared memory, and descriptor fields.
 
 A comment is at the end of the line that it explains: line numbers are the same without it, and a search that finds the
 line finds the comment. A comment does not repeat the code.
@@ -35,7 +35,7 @@ _SPACES = re.compile(r"[\s()]")
 
 
 class Notes:
-    """The comments of one kernel. A method is called right after its line was written, `finish` at the end."""
+    """The comments of a kernel. Each method is called right after its line is written, `finish` at the end."""
 
     def __init__(self, out: Writer, enabled: bool) -> None:
         self.out, self.enabled = out, enabled
@@ -45,27 +45,27 @@ class Notes:
         self._barriers: set[Buffer] = set()
 
     def role(self, cond: Expr, text: str) -> None:
-        """The last line branches on `cond`, printed as `text`: a test of thread ids is given as the source has it."""
+        """Comment the last line, a branch on `cond` printed as `text`, with the source of a thread-id test."""
         if self.enabled and (source := _source(cond.span)) and _tests_ids(cond) and not _repeats(source, text):
             self._add(len(self.out.lines) - 1, source)
 
     def pool(self, buffer: Buffer) -> None:
-        """The last line declares the dynamic shared memory."""
+        """Comment the last line, the declaration of dynamic shared memory."""
         if self.enabled:
             self._add(len(self.out.lines) - 1, f"{buffer.nbytes} bytes")
 
     def shared(self, buffer: Buffer) -> None:
-        """The last line declares a part of shared memory."""
+        """Comment the last line, the declaration of a shared-memory part."""
         if self.enabled:
             self._shared.append((len(self.out.lines) - 1, buffer))
 
     def value(self, target: Var | Buffer, value: Expr) -> None:
-        """The last line gives a variable a value, which may be a descriptor."""
+        """Record the last line's assignment to a variable, which may be a descriptor."""
         if self.enabled and target.dtype in ("uint32", "uint64"):
             self._values.setdefault(target, []).append((len(self.out.lines) - 1, value))
 
     def instruction(self, call: Call) -> None:
-        """The last line executes an instruction."""
+        """Comment the last line, which executes an instruction."""
         if not self.enabled:
             return
         for position, operand in _explained(call.op):
@@ -76,14 +76,14 @@ class Notes:
                 self._barriers.add(arg.buffer)
 
     def finish(self) -> None:
-        """Write the comments that depend on later lines: on descriptors, and on shared memory."""
+        """Write the comments that depend on later lines, on descriptors and shared memory."""
         for line, buffer in self._shared:
             self._add(line, _contents(buffer, buffer in self._barriers))
         for line, word, operand, call in self._descriptors:
             self._descriptor(line, word, operand, call)
 
     def _descriptor(self, line: int, word: Expr, operand: Operand, call: Call) -> None:
-        """Explain the constant part of `word` where it is computed: on `line`, or where its variables get values."""
+        """Comment the constant part of `word` where it is computed: on `line`, or at its variables' assignments."""
         constant, variables = _parts(word)
         if constant is not None:
             attrs = {a.name: a.default for a in TABLE[call.op].attributes} | dict(call.attrs)
@@ -102,7 +102,7 @@ class Notes:
 
 @cache
 def _explained(op: str) -> tuple[tuple[int, Operand], ...]:
-    """The operands of an instruction that a comment explains, by position: descriptors, and mbarriers to be named."""
+    """Return the operands of an instruction to explain, by position: descriptors and mbarriers."""
     return tuple(
         (position, operand)
         for position, operand in enumerate(TABLE[op].operands if op in TABLE else ())
@@ -111,7 +111,7 @@ def _explained(op: str) -> tuple[tuple[int, Operand], ...]:
 
 
 def _parts(word: Expr) -> tuple[int | None, tuple[Var | Buffer, ...]]:
-    """The constant fields of a descriptor that is combined by ``|``, and the variables that it has others from.
+    """Return the constant fields of a descriptor combined by ``|``, and the variables that provide the others.
 
     What is added to a descriptor moves its start, so a number there is not a field.
     """
@@ -130,7 +130,7 @@ def _parts(word: Expr) -> tuple[int | None, tuple[Var | Buffer, ...]]:
 
 
 def _contents(buffer: Buffer, barrier: bool) -> str:
-    """Name, shape, type and swizzle, as ``Asmem[2][128][64] f16, 128B swizzle``."""
+    """Return name, shape, type and swizzle, such as ``Asmem[2][128][64] f16, 128B swizzle``."""
     kind = "mbarrier" if barrier else PTX_TYPES.get(buffer.dtype, str(buffer.dtype))
     text = f"{buffer.name}{''.join(f'[{extent}]' for extent in buffer.shape)} {kind}"
     mode = swizzle_mode(buffer.layout)
@@ -138,7 +138,7 @@ def _contents(buffer: Buffer, barrier: bool) -> str:
 
 
 def _tests_ids(cond: Expr) -> bool:
-    """Return whether the condition is about which thread, warp or CTA this is: it has an id, or elects a thread."""
+    """Return whether a condition tests thread, warp or CTA ids, or elects a thread."""
     return any(
         isinstance(node, Special) or (isinstance(node, Call) and TABLE[node.op].lanes is LaneResult.ELECTED)
         for node in walk(cond)
@@ -146,7 +146,7 @@ def _tests_ids(cond: Expr) -> bool:
 
 
 def _source(span: Span | None) -> str:
-    """The text of `span`, functions without their namespaces; "" for library code and where the text is not at hand."""
+    """Return the source text of `span` without namespaces, or "" for library code and missing text."""
     if span is None or span.library or span.end_line != span.line:
         return ""
     line = linecache.getline(span.file, span.line).encode()  # columns count bytes
@@ -155,6 +155,5 @@ def _source(span: Span | None) -> str:
 
 
 def _repeats(source: str, code: str) -> bool:
-    """Return whether a condition is the same in the kernel and in the emitted text, parentheses and conversions aside.
-    """
+    """Return whether a condition is identical in the source and the emitted text, up to parentheses and conversions."""
     return _SPACES.sub("", source).endswith(_SPACES.sub("", code.replace("(int)", "")))

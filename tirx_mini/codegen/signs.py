@@ -1,4 +1,4 @@
-"""Which integers are never negative.
+"""Sign analysis: integers that are known to be non-negative.
 
 The IR's ``//`` and ``%`` round towards minus infinity, C++'s ``/`` and ``%`` towards zero. They agree on natural
 numbers. Nearly every index of a kernel is one, so that most divisions print as the plain operators.
@@ -28,7 +28,7 @@ _CLOSED = ("+", "*", "//", "/", "%", "<<", "|", "^")
 
 
 class Signs:
-    """The natural numbers of one function. A mutable scalar counts as one until a store refutes it."""
+    """The non-negative integers of a function; a mutable scalar counts until a store refutes it."""
 
     def __init__(self, func: PrimFunc) -> None:
         self._values: dict[Var, Expr] = {bind.var: bind.value for bind in func.of(Bind)}
@@ -44,7 +44,7 @@ class Signs:
             refuted = bool(wrong)
 
     def natural(self, expr: Expr) -> bool:
-        """Return whether `expr` is known to be at least zero."""
+        """Return whether `expr` is known to be non-negative."""
         if expr not in self._known:
             self._known[expr] = self._natural(expr)
         return self._known[expr]
@@ -77,5 +77,5 @@ class Signs:
 
 
 def _keeps_value(source: DataType, target: DataType) -> bool:
-    """Return whether a natural number of `source` is the same number in the signed type `target`."""
+    """Return whether a non-negative `source` value is unchanged in the signed type `target`."""
     return source.bits < target.bits or (source.is_signed and source.bits == target.bits)

@@ -1,4 +1,4 @@
-"""Statements of the lowered IR as C++ text."""
+"""Rendering of lowered IR statements as C++."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .writer import Writer
 
 
 class StmtRenderer:
-    """Writes one function's body."""
+    """Renders the body of a function."""
 
     def __init__(self, func: PrimFunc, names: Names, expr: ExprRenderer, out: Writer, notes: Notes) -> None:
         self.names, self.expr, self.out, self.notes = names, expr, out, notes
@@ -102,7 +102,7 @@ class StmtRenderer:
         self.out.line(f"{align}{SCALARS[buffer.dtype]} {name}[{buffer.size}];", stmt.span)
 
     def _scalar(self, buffer: Buffer, store: Stmt | None, span: Span | None = None) -> None:
-        """A mutable variable, with the value that it is given at once."""
+        """Declare a mutable variable, with an initial value if it is stored to at once."""
         value = f" = {self.expr(store.value)}" if isinstance(store, BufferStore) else ""
         name = self.names.define(buffer, buffer.name)
         self.out.line(f"{c_type(buffer.dtype)} {name}{value};", store.span if store else span)
@@ -198,7 +198,7 @@ class StmtRenderer:
 
 
 def _initialises(buffer: Buffer, stmt: Stmt | None) -> bool:
-    """Return whether `stmt` gives the scalar `buffer` its first value."""
+    """Return whether `stmt` initialises the scalar `buffer`."""
     return (
         buffer.scalar
         and isinstance(stmt, BufferStore)

@@ -1,4 +1,4 @@
-"""C++ types and conversions of the IR's dtypes, one line each."""
+"""C++ types and conversions of the IR's dtypes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CONVERSIONS: Mapping[tuple[str, str], str] = {
 
 
 def c_type(dtype: DataType) -> str:
-    """The C++ type of a value of `dtype`."""
+    """Return the C++ type of a value of `dtype`."""
     if dtype.lanes == 1:
         return SCALARS[dtype]
     if dtype in VECTORS:
@@ -57,7 +57,7 @@ def c_type(dtype: DataType) -> str:
 
 
 def storage_type(dtype: DataType) -> str:
-    """The C++ type in which a copy accesses `dtype`."""
+    """Return the C++ type in which a copy accesses `dtype`."""
     if dtype.lanes == 1:
         return SCALARS[dtype]
     if dtype.nbytes not in STORAGE:
@@ -66,12 +66,12 @@ def storage_type(dtype: DataType) -> str:
 
 
 def bits_type(dtype: DataType) -> str:
-    """The C++ type that handles the bits of a value: its own, or its copy's type for a vector without one."""
+    """Return the C++ type for a value's bits: its own, or the copy type of a vector without one."""
     return c_type(dtype) if dtype.lanes == 1 or dtype in VECTORS else storage_type(dtype)
 
 
 def literal(value: int | float | bool, dtype: DataType) -> str:
-    """A constant of `dtype` as C++ writes it."""
+    """Render a constant of `dtype` as a C++ literal."""
     if dtype.is_bool:
         return "true" if value else "false"
     if dtype.is_float:
@@ -85,7 +85,7 @@ def literal(value: int | float | bool, dtype: DataType) -> str:
 
 
 def plain_literal(number: int) -> str:
-    """An integer without a suffix; large numbers and masks are hexadecimal."""
+    """Render an integer without suffix, in hexadecimal for large numbers and masks."""
     return f"{number:#x}" if number >= 1 << 16 or (number > 256 and not number & (number + 1)) else str(number)
 
 

@@ -1,4 +1,4 @@
-"""The uses of buffers and loops in a lowered function, on which the emitted text depends."""
+"""Uses of buffers and loops in a lowered function, on which the emitted text depends."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _ACCESSES = (BufferLoad, BufferStore, AddressOf)
 
 
 def used_params(func: PrimFunc) -> tuple[Param, ...]:
-    """The parameters that the body mentions, then the tensor maps."""
+    """Return the parameters that the body uses, followed by the tensor maps."""
     buffers = {access.buffer for kind in _ACCESSES for access in func.of(kind)}
     variables = set(func.of(Var))
     return (*(p for p in func.params if p in (variables if isinstance(p, Var) else buffers)), *func.tensor_maps)
 
 
 def loops_over_registers(func: PrimFunc) -> frozenset[For]:
-    """The loops whose variable selects an element of a register array.
+    """Return the loops whose variable indexes a register array.
 
     Registers have no addresses: unless such a loop is unrolled, the array is in (slow, off-chip) local memory.
     """
@@ -57,7 +57,7 @@ def _register_indices(node: BufferLoad | BufferStore | AddressOf) -> Iterable[Ex
 
 
 def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
-    """Serial loops that issue instructions. They stay loops, which keeps the code small."""
+    """Return the serial loops that issue instructions, which are not unrolled to limit code size."""
     return frozenset(
         loop
         for loop in func.of(For)
@@ -66,7 +66,7 @@ def loops_with_instructions(func: PrimFunc) -> frozenset[For]:
 
 
 def unread_scalars(func: PrimFunc) -> frozenset[Buffer]:
-    """Mutable scalars that only their own next value uses, and whose stores have no other effect."""
+    """Return the mutable scalars that are only used to update themselves, by stores without side effects."""
     stored: dict[Buffer, list[BufferStore]] = {}
     for store in func.of(BufferStore):
         if store.buffer.scalar:
@@ -83,7 +83,7 @@ def _loads(expr: Expr, buffer: Buffer) -> list[Expr]:
 
 
 def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
-    """The buffers with an access to several elements, or that an instruction takes as whole registers."""
+    """Return the buffers with vector accesses, or that an instruction takes as whole registers."""
     moved = (*func.of(BufferLoad), *func.of(BufferStore))
     vectors = {node.buffer for node in moved if any(isinstance(index, Ramp) for index in node.indices)}
     pointers = (node.buffer for node in func.of(AddressOf))
@@ -91,7 +91,7 @@ def vector_buffers(func: PrimFunc) -> frozenset[Buffer]:
 
 
 def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
-    """Every type that the emitted text may name, by one lane."""
+    """Return the scalar types that the emitted text may name."""
     found = {p.dtype for p in func.params}
     found.update(node.dtype for node in func.nodes if isinstance(node, Expr))
     found.update(node.buffer.dtype for kind in (*_ACCESSES, AllocBuffer, DeclBuffer) for node in func.of(kind))
@@ -99,5 +99,5 @@ def mentioned_dtypes(func: PrimFunc) -> frozenset[DataType]:
 
 
 def byte_offset(buffer: Buffer) -> int:
-    """The byte at which a view starts in the buffer at the end of its chain of views."""
+    """Return the byte offset of a view in the root buffer of its view chain."""
     return buffer.byte_offset + (byte_offset(buffer.source) if buffer.source is not None else 0)

@@ -1,4 +1,4 @@
-"""Lines of C++ text, each with the place in the kernel's source that it comes from."""
+"""C++ text lines with their kernel source locations."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Writer:
     _place: tuple[str, int] | None = None
 
     def line(self, text: str = "", span: Span | None = None) -> None:
-        """One line at the current indentation."""
+        """Write a line at the current indentation."""
         if span is not None:
             self._announce(span.user)
         self._append(f"{INDENT * self._depth}{text}" if text else "", span)
 
     def text(self, block: str) -> None:
-        """Lines without a source line."""
+        """Write lines without source locations."""
         for line in block.splitlines():
             self.line(line)
 
     @contextmanager
     def block(self, head: str, tail: str = "}", span: Span | None = None) -> Iterator[None]:
-        """``head {`` … ``tail``."""
+        """Write a block ``head {`` … ``tail``."""
         self.line(f"{head} {{", span)
         self._depth += 1
         yield
@@ -51,7 +51,7 @@ class Writer:
         self.line(tail)
 
     def reopen(self, head: str) -> None:
-        """End a block and begin another on the same line: ``} else {``."""
+        """Close a block and open another on the same line: ``} else {``."""
         self._depth -= 1
         self.line(f"}} {head} {{")
         self._depth += 1

@@ -1,5 +1,5 @@
-"""The intermediate representation: types, expressions, statements, buffers and functions, with visitors, index
-arithmetic and a printer.
+"""The intermediate representation: types, expressions, statements, buffers, functions, visitors, index arithmetic and a
+printer.
 """
 
 from .arith import Analyzer, key, simplify

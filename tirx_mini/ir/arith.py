@@ -45,7 +45,7 @@ Bounds = tuple[int, int]
 
 
 def key(expr: Expr) -> Hashable:
-    """A hashable key; structurally equal expressions have equal keys."""
+    """Return a hashable key of an expression; structurally equal expressions have equal keys."""
     if isinstance(expr, Const):
         return ("c", expr.dtype, expr.value)
     if isinstance(expr, Var):
@@ -71,7 +71,7 @@ def key(expr: Expr) -> Hashable:
 
 @dataclass(slots=True)
 class Linear:
-    """The sum of `constant` and coefficient * term over all `terms`."""
+    """A linear form: the sum of `constant` and coefficient * term over all `terms`."""
 
     constant: int = 0
     terms: dict[Hashable, tuple[Expr, int]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Linear:
         return Linear(self.constant + factor * other.constant, terms)
 
     def split(self, divisor: int) -> tuple[Linear, Linear]:
-        """(multiple, rest) such that self = divisor * multiple + rest."""
+        """Return (multiple, rest) such that self = divisor * multiple + rest."""
         whole, rest = Linear(), Linear()
         whole.constant, rest.constant = divmod(self.constant, divisor)
         for identity, (expr, coefficient) in self.terms.items():
@@ -119,11 +119,11 @@ class Analyzer:
     """The linear forms that are known, by node. None of them is changed."""
 
     def bind(self, var: Var | str, low: int, high: int) -> Analyzer:
-        """A copy of this analyzer that also assumes low <= var <= high."""
+        """Return an analyzer that additionally assumes low <= var <= high."""
         return replace(self, ranges={**self.ranges, var: (low, high)})
 
     def simplify(self, expr: Expr) -> Expr:
-        """An equal, possibly simpler expression. Parts that are kept keep their spans."""
+        """Return an equal, possibly simpler expression. Unchanged parts keep their spans."""
         if isinstance(expr, _LEAVES):
             return expr
         if expr.dtype.is_integer and expr.dtype.lanes == 1:
@@ -136,7 +136,7 @@ class Analyzer:
         return not difference.terms and difference.constant == 0
 
     def bounds(self, expr: Expr) -> Bounds | None:
-        """Inclusive bounds of an integer expression, or None where it is unbounded or unknown."""
+        """Return inclusive bounds of an integer expression, or None if it is unbounded or unknown."""
         if isinstance(expr, Const):
             return (int(expr.value), int(expr.value)) if not isinstance(expr.value, float) else None
         if isinstance(expr, Var):
@@ -153,7 +153,7 @@ class Analyzer:
         return None
 
     def divisor(self, expr: Expr) -> int:
-        """The largest number known to divide `expr`. It is 0 for the constant 0, which every number divides."""
+        """Return the largest known divisor of `expr`, or 0 for the constant 0, which every number divides."""
         linear = self._linear(expr)
         return math.gcd(linear.constant, *(coefficient for _, coefficient in linear.terms.values()))
 
@@ -162,7 +162,7 @@ class Analyzer:
         return self.divisor(expr) % divisor == 0
 
     def partition(self, expr: Expr, chosen: Callable[[Expr], bool]) -> tuple[Expr, Expr]:
-        """`expr` as a sum of two: the terms for which `chosen` holds, and the constant plus all other terms."""
+        """Split `expr` into a sum of two: the terms that satisfy `chosen`, and all others with the constant."""
         linear = self._linear(expr)
         picked, rest = Linear(), Linear(linear.constant)
         for identity, (term, coefficient) in linear.terms.items():
@@ -271,7 +271,7 @@ class Analyzer:
         return Linear().plus(self._linear(binary("^", x, y, span=expr.span)), common)
 
     def _divided(self, expr: Binary, a: Linear, b: int) -> Linear | None:
-        """a // divisor or a % divisor, split into the multiple of the divisor and the rest."""
+        """Split a // divisor or a % divisor into the multiple of the divisor and the rest."""
         divisor = _constant_divisor(expr, b)
         if divisor is None:
             return None
@@ -298,7 +298,7 @@ class Analyzer:
         return out
 
     def _reduced(self, expr: Binary, rest: Linear, divisor: int) -> Linear | None:
-        """Rewrite (g * x) // (g * n) as x // n, and (g * x) % (g * n) as g * (x % n), where such a g > 1 exists."""
+        """Rewrite (g * x) // (g * n) as x // n, and (g * x) % (g * n) as g * (x % n), if such a g > 1 exists."""
         common = math.gcd(divisor, rest.constant, *(coefficient for _, coefficient in rest.terms.values()))
         if common == 1:
             return None
@@ -346,7 +346,7 @@ class Analyzer:
     # -- everything but sums ------------------------------------------------------------------------------------
 
     def _node(self, expr: Expr) -> Expr:
-        """`expr` with simplified children, folded where its value follows from them."""
+        """Simplify the children of `expr`, and fold it if its value follows from them."""
         if isinstance(expr, Binary):
             return self._comparison(expr, self.simplify(expr.a), self.simplify(expr.b))
         if isinstance(expr, Unary):
@@ -380,7 +380,7 @@ class Analyzer:
 
 
 def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:
-    """The divisor in ``x // c``, ``x % c``, ``x >> c`` or ``x & (2 ** n - 1)``; None for any other expression.
+    """Return the divisor in ``x // c``, ``x % c``, ``x >> c`` or ``x & (2 ** n - 1)``, else None.
 
     by: the right operand, where the caller has already simplified it to a constant.
     """
@@ -394,7 +394,7 @@ def _constant_divisor(expr: Binary, by: int | None = None) -> int | None:
 
 
 def _decide(op: str, bounds: Bounds) -> bool | None:
-    """The truth of ``difference op 0`` where the bounds of the difference decide it, else None."""
+    """Return the truth value of ``difference op 0`` if the bounds of the difference decide it, else None."""
     low, high = bounds
     if op in ("==", "!="):
         if low == high == 0:
@@ -406,12 +406,12 @@ def _decide(op: str, bounds: Bounds) -> bool | None:
 
 
 def simplify(expr: Expr) -> Expr:
-    """`expr` simplified without assumptions about its variables."""
+    """Simplify `expr` without assumptions about its variables."""
     return Analyzer().simplify(expr)
 
 
 def difference(a: Expr, b: Expr) -> Expr:
-    """``a - b``, simplified without assumptions about variables."""
+    """Return ``a - b``, simplified without assumptions about variables."""
     # The extent of a slice start : start + 128. Keys that hold variables are compared by hash: `==` builds a node.
     if isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const) and key(b) in {key(a.a)}:
         return a.b

@@ -1,4 +1,4 @@
-"""The bits of a value as a value of another type."""
+"""Reinterpretation of a value's bits as another type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .span import Span, TirxError
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Reinterpret(Expr):
-    """The bits of `value` as `dtype`, which has as many: ``Tx.reinterpret("uint32", x)`` (PTX ISA: mov.b32).
+    """A bit cast of `value` to `dtype`, of the same width: ``Tx.reinterpret("uint32", x)`` (PTX ISA: mov.b32).
 
     A vector and a scalar of the same size may stand for one another; lane 0 is in the lowest bits.
     """
@@ -22,7 +22,7 @@ class Reinterpret(Expr):
 
 
 def reinterpret(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
-    """The bits of `value` as `dtype`. Raises `TirxError` if the two differ in size."""
+    """Reinterpret the bits of `value` as `dtype`. Raises `TirxError` if the widths differ."""
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
         return expr

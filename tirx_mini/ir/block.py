@@ -20,7 +20,7 @@ contribute to the same elements."""
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Block(Stmt):
-    """One instance of a computation, at the point that the loops around it have reached.
+    """One instance of a computation, executed at the current iteration of the enclosing loops.
 
     vars: the variables that `body`, `init`, `reads` and `writes` are written in.
     kinds: for each variable, SPATIAL or REDUCE.
@@ -49,7 +49,7 @@ class Block(Stmt):
 
     @property
     def name_hint(self) -> str:
-        """`name`."""
+        """The name of the block; an alias of `name`."""
         return self.name
 
     @property
@@ -59,17 +59,17 @@ class Block(Stmt):
 
     @property
     def annotations(self) -> dict[str, Any]:
-        """`attrs`, by name."""
+        """The attributes of the block, by name."""
         return dict(self.attrs)
 
     @property
     def alloc_buffers(self) -> tuple[Buffer, ...]:
-        """`allocs`."""
+        """The buffers allocated by the block; an alias of `allocs`."""
         return self.allocs
 
 
 class BlockAxis(NamedTuple):
-    """A variable of a block. iter_type: as TVM numbers them, 0 for a spatial one and 2 for a reduction."""
+    """A variable of a block. iter_type: TVM's number, 0 for a spatial variable and 2 for a reduction."""
 
     var: Var
     dom: Range

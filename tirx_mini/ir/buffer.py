@@ -24,12 +24,12 @@ VIEWS: dict[str, Callable[[Buffer], Any]] = {}
 
 
 def lanes_of(value: Expr) -> int:
-    """How many values a vector has, and how many elements an index names: a `Ramp` has the type of one of them."""
+    """Return the number of lanes of a vector, or of elements that an index denotes; a `Ramp` has its element's type."""
     return value.lanes if isinstance(value, Ramp) else value.dtype.lanes
 
 
 def as_index(value: Any) -> Expr:
-    """`value` as the index of an element: an integer. Raises `TirxError` for anything else."""
+    """Convert `value` to an element index, an integer. Raises `TirxError` for anything else."""
     expr = as_expr(value)
     if expr.is_tile or not (expr.dtype.is_integer or expr.dtype.is_bool):
         message = f"an index must be an integer, but {described(expr)} is {'a tile' if expr.is_tile else expr.dtype}"
@@ -125,7 +125,7 @@ class Buffer:
         return buffer
 
     def __getitem__(self, key: Any) -> Expr:
-        """``buf[i, j]`` loads an element; slices, or fewer indices than dimensions, give a `Region`."""
+        """Load an element, ``buf[i, j]``, or form a `Region` for slices or fewer indices than dimensions."""
         keys = key if isinstance(key, tuple) else (key,)
         rest = next((i for i, k in enumerate(keys) if k is ...), None)
         if rest is not None:  # `...` stands for all dimensions that are not indexed
@@ -148,7 +148,7 @@ class Buffer:
     if TYPE_CHECKING:  # in kernels, which the front end reads and Python does not execute
 
         def __setitem__(self, key: Any, value: ExprLike) -> None:
-            """``buf[i, j] = value`` stores an element."""
+            """Store an element: ``buf[i, j] = value``."""
 
         @property
         def flat(self) -> Any:
@@ -180,11 +180,11 @@ class Buffer:
         return "(" + ", ".join(map(str, self.shape)) + ")"
 
     def region(self) -> Region:
-        """The whole buffer as the operand of a tile primitive."""
+        """Return the whole buffer as an operand of tile primitives."""
         return Region(self.dtype, self, tuple(Range(const(0), as_expr(extent)) for extent in self.shape))
 
     def ptr_to(self, indices: ExprLike | Sequence[ExprLike]) -> Expr:
-        """A pointer to the element at `indices`."""
+        """Return a pointer to the element at `indices`."""
         keys = tuple(indices) if isinstance(indices, (list, tuple)) else (indices,)
         if len(keys) != self.ndim:
             count = f"{self.ndim} {'index' if self.ndim == 1 else 'indices'}"
@@ -198,7 +198,7 @@ class Buffer:
         return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
 
     def view(self, *shape: int | str | Sequence[int], layout: Any = None, dtype: str | None = None) -> Buffer:
-        """The same storage with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
+        """Return a view with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
 
         One extent may be -1: as many elements as are left. Without a layout, the elements stay where they are:
         ``view(32, 16)`` of a swizzled tile is swizzled. ``view("uint32")`` is the same bytes as another dtype, along
@@ -222,7 +222,7 @@ class Buffer:
         return Buffer(name, shape, dtype, self.scope, layout, self, allocated_addr=self.allocated_addr)
 
     def _inferred(self, extents: tuple[int, ...]) -> tuple[int, ...]:
-        """The extents with -1 replaced by the remaining extent."""
+        """Return the extents with -1 replaced by the inferred extent."""
         if extents.count(-1) != 1:
             return extents
         known = -math.prod(extents)
@@ -233,7 +233,7 @@ class Buffer:
         return tuple(self.size // known if extent == -1 else extent for extent in extents)
 
     def _retyped(self, dtype: DataType, layout: Any) -> Buffer:
-        """The same bytes as another dtype."""
+        """Return a view of the same bytes as another dtype."""
         *outer, last = self.shape
         if last * self.dtype.bits % dtype.bits:
             raise TirxError(
@@ -253,21 +253,21 @@ def _(buffer: Buffer) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class BufferLoad(Element):
-    """The value of an element."""
+    """The load of a buffer element."""
 
     buffer: Buffer
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class AddressOf(Element):
-    """A pointer to an element; its dtype is `handle`."""
+    """A pointer to a buffer element; its dtype is `handle`."""
 
     buffer: Buffer
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Address(Expr):
-    """The pointer whose number is `value`: an address in bytes that was computed, as PTX computes them.
+    """A pointer with the byte address `value`, computed as in PTX.
 
     buffers: those into which it may point; None where it may point anywhere. Its dtype is `handle`.
     """
@@ -278,7 +278,7 @@ class Address(Expr):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Range:
-    """`extent` elements that begin at `start`."""
+    """A range of `extent` elements starting at `start`."""
 
     start: Expr
     extent: Expr
@@ -308,10 +308,10 @@ class Region(Expr):
 
 
 def scalar(name: str, dtype: str, span: Span | None = None) -> Buffer:
-    """A mutable scalar variable."""
+    """Return a mutable scalar variable."""
     return Buffer(name, (1,), DataType(dtype), "local", scalar=True, span=span)
 
 
 def shared_address(pointer: Expr) -> Expr:
-    """The 32-bit shared-memory address of a pointer (PTX: cvta.to.shared)."""
+    """Return the 32-bit shared-memory address of a pointer (PTX: cvta.to.shared)."""
     return cast(UINT32, pointer)

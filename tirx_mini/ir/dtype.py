@@ -1,4 +1,4 @@
-"""Scalar and short-vector types, with the names that TVM and NumPy use.
+"""Scalar and short-vector types under the names of TVM and NumPy.
 
 A `DataType` is a string (``DataType("float16") == "float16"``), so it can be passed wherever a dtype name is
 expected. It also has a width. ``"float16x8"`` has eight lanes of half precision: the type of one 16-byte access.
@@ -100,7 +100,7 @@ class DataType(str):
 
 @cache
 def _named(name: str) -> DataType:
-    """The type of this name."""
+    """Return the type of this name."""
     kind = str.__new__(DataType, name)
     kind.code, kind.bits, kind.lanes = code, bits, lanes = _parse(name)
     kind.itemsize, kind.nbytes = bits // 8, bits * lanes // 8
@@ -120,7 +120,7 @@ HANDLE = DataType("handle")
 
 
 def promote(a: DataType, b: DataType) -> DataType:
-    """The common type of two operands, as in C: a float wins over an integer, then the wider type, then unsigned."""
+    """Return the common type of two operands as in C: floats over integers, then the wider, then the unsigned type."""
     if a.lanes * b.lanes > 1:
         return promote(a.scalar, b.scalar).with_lanes(max(a.lanes, b.lanes))
     if a.is_float != b.is_float:

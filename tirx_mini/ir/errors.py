@@ -1,4 +1,4 @@
-"""The kinds of mistakes that prevent compilation, each with its code and the violated rule."""
+"""The kinds of compile-time errors, each with its code and the violated rule."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Expr:
         def __index__(self) -> int: ...
 
     def astype(self, dtype: str) -> Expr:
-        """This value converted to `dtype`."""
+        """Convert this value to `dtype`."""
         return cast(dtype, self)
 
 
@@ -164,7 +164,7 @@ def _(value: Expr) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Var(Expr):
-    """A named immutable value: a loop variable, a scalar parameter, the variable of a `Bind`, or a launch index."""
+    """A named immutable value: a loop variable, scalar parameter, `Bind` variable or launch index."""
 
     name: str
 
@@ -181,7 +181,7 @@ class Const(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Str(Expr):
-    """A literal string: the message of a print or a hint."""
+    """A literal string, the message of a print or hint."""
 
     value: str
 
@@ -201,14 +201,15 @@ class Binary(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cast(Expr):
-    """`value` converted to `dtype`. Casting a shared-memory `AddressOf` to uint32 gives its shared::cta address."""
+    """A conversion of `value` to `dtype`. Casting a shared-memory `AddressOf` to uint32 gives its shared::cta address.
+    """
 
     value: Expr
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Select(Expr):
-    """`a` where `cond` holds, else `b`. Each thread evaluates only the one that it takes, as in C."""
+    """The value `a` if `cond` holds, else `b`. Each thread evaluates only the selected operand, as in C."""
 
     cond: Expr
     a: Expr
@@ -225,7 +226,7 @@ class Ramp(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Element(Expr):
-    """Base class of the expressions that name one element of a buffer: `BufferLoad` and `AddressOf`."""
+    """Base class of expressions that refer to one buffer element: `BufferLoad` and `AddressOf`."""
 
     buffer: Hashable
     indices: tuple[Expr, ...]
@@ -265,7 +266,7 @@ _INTEGER_ONLY = ("//", "%", "<<", ">>", "&", "|", "^")
 
 
 def const(value: int | float | bool, dtype: str | None = None, *, span: Span | None = None) -> Const:
-    """A literal. The dtype defaults to bool, int32 (int64 or uint64 if the value does not fit) or float32."""
+    """Return a literal. The dtype defaults to bool, int32 (int64 or uint64 for larger values) or float32."""
     if dtype is None:
         if isinstance(value, bool):
             dtype = BOOL
@@ -286,13 +287,13 @@ def const(value: int | float | bool, dtype: str | None = None, *, span: Span | N
 
 
 def wrap(value: int, dtype: DataType) -> int:
-    """`value` wrapped to the range of an integer type, as in two's complement arithmetic."""
+    """Wrap `value` to the range of an integer type, as in two's complement arithmetic."""
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
 
 
 def as_expr(value: Any, dtype: str | None = None) -> Expr:
-    """`value` as an expression: expressions are returned as they are, Python and NumPy scalars become constants."""
+    """Convert `value` to an expression: Python and NumPy scalars become constants, and expressions are unchanged."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, (bool, int, float)):
@@ -309,7 +310,7 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
 
 
 def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Both operands converted to one dtype; a Python literal takes the type of the other operand."""
+    """Convert both operands to one dtype; a Python literal takes the type of the other operand."""
     if not isinstance(b, Expr) and isinstance(a, Expr):
         b = _literal(b, a.dtype)
     elif not isinstance(a, Expr) and isinstance(b, Expr):
@@ -333,7 +334,7 @@ def _literal(value: Any, dtype: DataType) -> Expr:
 
 
 def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
-    """``a op b`` with both operands promoted to one type. Literals are folded."""
+    """Return ``a op b`` with both operands promoted to one type. Literals are folded."""
     for side in (a, b):
         if isinstance(side, Expr) and (side.is_tile or (side.dtype.is_handle and op not in ("==", "!="))):
             message = f"`{op}` needs values, but {described(side)} is {_kind(side)}"
@@ -379,7 +380,7 @@ def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Co
 
 
 def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
-    """``op value``, where `op` is -, ~ or not."""
+    """Return ``op value``, where `op` is -, ~ or not."""
     operand = as_bool(value) if op == "not" else as_expr(value)
     if operand.is_tile or operand.dtype.is_handle:
         message = f"`{op}` needs a value, but {described(operand)} is {_kind(operand)}"
@@ -395,7 +396,7 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
 
 
 def as_bool(value: Any) -> Expr:
-    """`value` as a condition: numbers are compared with zero, as in C."""
+    """Convert `value` to a condition; numbers are compared with zero, as in C."""
     expr = as_expr(value)
     if expr.is_tile or expr.dtype.is_handle:
         raise TirxError(f"{described(expr)} is {_kind(expr)}, which is no condition", expr.span, _ELEMENT, about=value)
@@ -413,7 +414,7 @@ def _kind(expr: Expr) -> str:
 
 
 def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
-    """`value` converted to `dtype`. Literals are converted at compile time."""
+    """Convert `value` to `dtype`. Literals are converted at compile time."""
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
         return expr
@@ -430,7 +431,7 @@ def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
 
 
 def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
-    """The ternary ``a if cond else b`` with both sides promoted to one type."""
+    """Return the ternary ``a if cond else b`` with both sides promoted to one type."""
     condition = as_bool(cond)
     left, right = _match(a, b)
     for side in (left, right):
@@ -442,7 +443,7 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
 
 
 def int_value(value: Any) -> int | None:
-    """The value of an integer known at compile time, or None for anything else."""
+    """Return the value of a compile-time integer, or None for anything else."""
     known = value.value if isinstance(value, Const) else value
     if isinstance(known, (bool, int)):
         return int(known)

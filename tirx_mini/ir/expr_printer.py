@@ -1,4 +1,4 @@
-"""Expressions as source text, in the style of TVMScript."""
+"""Printer of expressions in the style of TVMScript."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _RESERVED = frozenset({"Tx", "T", "range", "float"})
 
 
 def expr_text(expr: Expr) -> str:
-    """An expression as Python text."""
+    """Return the text of an expression in Python syntax."""
     return ExprPrinter().expr(expr)
 
 
 def instruction_path(op: str) -> str:
-    """The path of an instruction in the language: ``ptx.`` and its name.
+    """Return the path of an instruction in the language: ``ptx.`` and its name.
 
     A part that is a Python keyword is joined to the part before it with an underscore: ``cp.async.bulk.commit_group``
     becomes ``ptx.cp_async.bulk.commit_group``.
@@ -73,7 +73,7 @@ class ExprPrinter:
     _names: dict[Any, str] = field(default_factory=dict)
 
     def name(self, node: Var | Buffer) -> str:
-        """The name of a variable or buffer, made unique at its first use."""
+        """Return the name of a variable or buffer, made unique at first use."""
         known = self._names.get(node)
         if known is None:
             base = re.sub(r"\W", "_", node.name) or "x"
@@ -88,7 +88,7 @@ class ExprPrinter:
         return known
 
     def expr(self, expr: Any, level: int = 0) -> str:
-        """The text of an expression, in parentheses if its operator binds less tightly than `level`."""
+        """Return the text of an expression, parenthesised if its operator binds less tightly than `level`."""
         text, own = getattr(self, f"visit_{type(expr).__name__}")(expr)
         return f"({text})" if own < level else text
 
@@ -104,7 +104,7 @@ class ExprPrinter:
         return f"Tx.{expr.dtype}({plain})", _ATOM
 
     def _operand(self, expr: Expr, other: Expr, level: int) -> str:
-        """The text of an operand. A literal needs no type where it takes that of the `other` operand."""
+        """Return the text of an operand. A literal that takes the `other` operand's type is printed without a type."""
         follows = isinstance(expr, Const) and not isinstance(other, Const) and expr.dtype == other.dtype
         if isinstance(expr, Const) and follows and is_plain(expr) and (expr.value >= 0 or expr.dtype.bits >= 32):
             text = literal(expr.value)
@@ -152,7 +152,7 @@ class ExprPrinter:
         return self.element(expr.buffer, expr.indices), _ATOM
 
     def element(self, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
-        """``buf[i, j]``, ``buf.flat[offset]``, or just the name of a scalar."""
+        """Return the text of an element: ``buf[i, j]``, ``buf.flat[offset]``, or just the name of a scalar."""
         if buffer.scalar and len(indices) == 1 and isinstance(indices[0], Const) and indices[0].value == 0:
             return self.name(buffer)
         return f"{self._place(buffer, indices)}[{self.list(indices)}]"
@@ -170,7 +170,7 @@ class ExprPrinter:
         return f'Tx.reinterpret("handle", {self.expr(expr.value)})', _ATOM
 
     def visit_Region(self, expr: Region) -> tuple[str, int]:
-        """An extent of 1 prints as an index. If all extents are 1, the last prints as a slice to mark a tile."""
+        """Print a region, with extents of 1 as indices. If all extents are 1, the last is a slice, to mark a tile."""
         parts: list[str] = []
         single = [isinstance(r.extent, Const) and r.extent.value == 1 for r in expr.ranges]
         for axis, r in enumerate(expr.ranges):
@@ -205,7 +205,7 @@ class ExprPrinter:
         return ", ".join(self.expr(e) for e in exprs)
 
     def value(self, value: Any) -> str:
-        """The text of an option: an expression or a Python value."""
+        """Return the text of an option, an expression or a Python value."""
         if isinstance(value, Buffer):
             return self.name(value)
         if isinstance(value, (tuple, list)):
@@ -223,7 +223,7 @@ def quoted(text: str) -> str:
 
 
 def is_plain(expr: Const) -> bool:
-    """Return whether a literal can be written without its type where the context gives the type."""
+    """Return whether a literal can be printed without its type if the context determines it."""
     return expr.dtype.lanes == 1 and (
         expr.dtype.is_integer or expr.dtype.is_bool or (isinstance(expr.value, float) and math.isfinite(expr.value))
     )
@@ -236,7 +236,7 @@ def literal(value: Any) -> str:
 
 
 def _is_normal(expr: Expr, build: Callable[[], Expr]) -> bool:
-    """Return whether the language's operators rebuild exactly this node from its parts, without simplifying it."""
+    """Return whether the language's operators rebuild exactly this node from its parts, without simplification."""
     try:
         built = build()
     except TirxError:

@@ -1,4 +1,4 @@
-"""min and max of constants, as the code that is emitted computes them: as PTX's instructions without .NaN."""
+"""Constant folding of min and max with the semantics of PTX's instructions without .NaN."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def least(a: Any, b: Any) -> Any:
-    """Return the smaller of two constants; a NaN gives way to a number, and -0 is smaller than 0."""
+    """Return the smaller of two constants, preferring a number over NaN, and -0 over 0."""
     return -greatest(-a, -b) if isinstance(a, float) or isinstance(b, float) else min(a, b)
 
 
 def greatest(a: Any, b: Any) -> Any:
-    """Return the greater of two constants; a NaN gives way to a number, and 0 is greater than -0."""
+    """Return the greater of two constants, preferring a number over NaN, and 0 over -0."""
     if a == b == 0:
         return a + b
     return b if a != a else a if b != b else max(a, b)

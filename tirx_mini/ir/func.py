@@ -68,7 +68,7 @@ COURSE, NATIVE, TIR = "course", "native", "tir"
 
 
 class Attributes(tuple[tuple[str, Any], ...]):
-    """The attributes of a function: pairs of names and values, and a mapping to read.
+    """The attributes of a function, as pairs of names and values and as a read-only mapping.
 
     symbol: the name of the function, which TVM has as the attribute "global_symbol".
     """
@@ -84,13 +84,13 @@ class Attributes(tuple[tuple[str, Any], ...]):
         return name == "global_symbol" or any(key == name for key, _ in self) or super().__contains__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An attribute, or `default`."""
+        """Return an attribute, or `default`."""
         return {**dict(self), "global_symbol": self.symbol}.get(name, default)
 
 
 @singledispatch
 def specialise(func: Any, values: Mapping[Var, int]) -> Any:
-    """`symbols.specialised`, which stands on this module."""
+    """Specialise a function; `symbols.specialised`, which imports this module, registers the implementation."""
     raise TypeError(f"{func!r} is not a kernel")
 
 
@@ -121,7 +121,7 @@ class PrimFunc:
         object.__setattr__(self, "attrs", attrs)
 
     def script(self, **options: Any) -> str:
-        """The function as source text that parses back to a structurally equal function.
+        """Return source text that parses back to a structurally equal function.
 
         options: those of TVM's printer, which have no effect.
         """
@@ -144,39 +144,39 @@ class PrimFunc:
         return found
 
     def of(self, kind: type[_T]) -> list[_T]:
-        """The nodes of one class, in program order."""
+        """Return the nodes of one class, in program order."""
         return self._by_class.get(kind, [])
 
     @property
     def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:
-        """The buffers of the parameters, as TVM has them: here a parameter is its buffer."""
+        """The buffers of the parameters as in TVM; here each buffer parameter maps to itself."""
         return {param: param for param in self.params if isinstance(param, Buffer)}
 
     @property
     def dialect(self) -> str | None:
-        """The dialect whose defaults apply: `TVM`, or None for the course's."""
+        """The dialect whose defaults apply: `TVM`, or None for the course's dialect."""
         return dict(self.attrs).get(DIALECT)
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return replace(self, body=body)
 
     def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
-        """The function with an attribute, or several. "global_symbol" is its name."""
+        """Return the function with one or several attributes added. "global_symbol" is its name."""
         more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
         attrs = {**dict(self.attrs), **more}
         name = attrs.pop("global_symbol", self.name)
         return replace(self, name=str(name), attrs=Attributes(attrs.items()))
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> PrimFunc:
-        """The function with several attributes."""
+        """Return the function with several attributes added."""
         return self.with_attr(attr_map)
 
     def without_attr(self, attr_key: str) -> PrimFunc:
-        """The function without an attribute."""
+        """Return the function without an attribute."""
         return replace(self, attrs=Attributes(pair for pair in self.attrs if pair[0] != attr_key))
 
     def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
-        """The kernel for certain values of its symbolic extents and scalar parameters.
+        """Specialise the kernel for given values of symbolic extents and scalar parameters.
 
         param_map: numbers by variables or their names, and buffers (or shapes) by parameters or their names. A scalar
             parameter that is given is not a parameter of the result.
@@ -196,7 +196,7 @@ class PrimFunc:
         return replace(made, params=tuple(param for param in made.params if param not in values))
 
     def _named(self, key: Any) -> Buffer | Var:
-        """The parameter or the symbolic extent that `key` is, or that it names."""
+        """Return the parameter or symbolic extent that `key` is or names."""
         extents = [extent for param in self.params if isinstance(param, Buffer) for extent in param.shape]
         known = [*self.params, *(extent for extent in extents if isinstance(extent, Var))]
         for item in known:

@@ -1,4 +1,4 @@
-"""Modules: functions by name."""
+"""Modules, which map names to functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .func import TIR, Attributes, PrimFunc
 
 
 class GlobalVar(str):
-    """The name of a function in a module, which TVM has as an object: ``module.get_global_var("main").name_hint``."""
+    """The name of a function in a module, an object in TVM: ``module.get_global_var("main").name_hint``."""
 
     @property
     def name_hint(self) -> str:
@@ -21,7 +21,7 @@ class GlobalVar(str):
 
 @dataclass(frozen=True, init=False)
 class IRModule:
-    """Functions by name. `tvm.compile` takes the function named "main", or the only one.
+    """A mapping from names to functions. `tvm.compile` takes the function "main", or the only one.
 
     functions: the functions; a name may also be a `GlobalVar`.
     attrs: attributes, which have no effect.
@@ -41,7 +41,7 @@ class IRModule:
 
     @staticmethod
     def from_expr(expr: PrimFunc, functions: Mapping[str, PrimFunc] | None = None) -> IRModule:
-        """A module of a function, under its own name, and of others."""
+        """Return a module of a function under its own name, and of other functions."""
         return IRModule({**(functions or {}), expr.name: expr})
 
     @property
@@ -69,15 +69,15 @@ class IRModule:
         return iter(self.get_global_vars())
 
     def functions_items(self) -> list[tuple[GlobalVar, PrimFunc]]:
-        """The functions with their names."""
+        """Return the functions with their names."""
         return [(GlobalVar(name), func) for name, func in self.functions.items()]
 
     def get_global_vars(self) -> tuple[GlobalVar, ...]:
-        """The names of the functions."""
+        """Return the names of the functions."""
         return tuple(map(GlobalVar, self.functions))
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """The name of a function. Raises `KeyError` if the module has none of this name."""
+        """Return the name of a function. Raises `KeyError` if the module lacks it."""
         return GlobalVar(self[name] and name)
 
     def update_func(self, var: str, func: PrimFunc) -> None:
@@ -85,28 +85,28 @@ class IRModule:
         self[var] = func
 
     def update(self, other: IRModule | Mapping[str, PrimFunc]) -> None:
-        """Take the functions of another module, too."""
+        """Add the functions of another module, replacing those of equal names."""
         for name, func in (other.functions if isinstance(other, IRModule) else other).items():
             self[name] = func
 
     def clone(self) -> IRModule:
-        """A module with the same functions."""
+        """Return a module with the same functions."""
         return IRModule(self.functions, self.attrs)
 
     def get_attr(self, attr_key: str) -> Any:
-        """An attribute, or None."""
+        """Return an attribute, or None."""
         return self.attrs.get(attr_key)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
-        """The module with an attribute."""
+        """Return the module with an attribute added."""
         return self.with_attrs({attr_key: attr_value})
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
-        """The module with several attributes."""
+        """Return the module with several attributes added."""
         return IRModule(self.functions, {**self.attrs, **attr_map})
 
     def without_attr(self, attr_key: str) -> IRModule:
-        """The module without an attribute."""
+        """Return the module without an attribute."""
         return IRModule(self.functions, {key: value for key, value in self.attrs.items() if key != attr_key})
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ class IRModule:
         return self.script()
 
     def script(self, **options: Any) -> str:
-        """The module as a class of kernels, a text that parses back to an equal module.
+        """Return the module as a class of kernels, in text that parses back to an equal module.
 
         options: those of TVM's printer, which have no effect.
         """

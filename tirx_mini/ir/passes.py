@@ -1,4 +1,4 @@
-"""Passes with names, and their runner: for kernels, for programs in TileLang, and for modules of TileIR."""
+"""Named passes and their runner, for kernels, TileLang programs and TileIR modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Program = TypeVar("Program")
 
 @dataclass(frozen=True)
 class Pass(Generic[Program]):
-    """A function from programs to programs.
+    """A named function from programs to programs.
 
     name: as a pipeline lists it.
     doc: the effect of the pass, in one line.
@@ -55,7 +55,7 @@ def run_passes(
 
 
 def _defect(step: Pass[Any], program: Any, error: Exception) -> TirxError:
-    """The page for a pass that fails, at the statement that it was visiting."""
+    """Return the error page for a failing pass, located at the statement that it was visiting."""
     span, traceback = getattr(program, "span", None), error.__traceback__
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next

@@ -1,4 +1,4 @@
-"""The IR as source text, in the style of TVMScript. The text of a function parses back to an equal function.
+"""Printer of the IR in the style of TVMScript. The text of a function parses back to an equal function.
 
 Kernels are printed here, lowered or not; expressions by `expr_printer.py`, and what schedules arrange by
 `tir_printer.py`.
@@ -52,12 +52,12 @@ _LANGUAGE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\bTx\.""")
 
 
 def kernel_text(func: PrimFunc) -> str:
-    """A kernel as Python text that `tirx_mini.script.from_source` can parse."""
+    """Return a kernel as Python text that `tirx_mini.script.from_source` can parse."""
     return Printer(set(_layout_names(func))).func(func)
 
 
 def _layout_names(func: PrimFunc) -> Iterator[str]:
-    """The identifiers in the printed layouts, which no variable may shadow."""
+    """Return the identifiers in printed layouts, which no variable may shadow."""
     buffers = [p for p in func.params if isinstance(p, Buffer)]
     buffers += [node.buffer for node in func.nodes if isinstance(node, (AllocBuffer, DeclBuffer))]
     for buffer in buffers:
@@ -71,14 +71,14 @@ class Printer(ExprPrinter):
     # -- statements ---------------------------------------------------------------------------------------------
 
     def stmt(self, stmt: Stmt, depth: int) -> list[str]:
-        """The lines of a statement."""
+        """Return the lines of a statement."""
         return getattr(self, f"visit_{type(stmt).__name__}")(stmt, depth)
 
     def _line(self, text: str, depth: int) -> list[str]:
         return [_INDENT * depth + text]
 
     def _block(self, head: str, body: Stmt, depth: int, own: Sequence[Var] = ()) -> list[str]:
-        """The lines of a block.
+        """Return the lines of a block.
 
         Names that are local to the block, and those of the variables `own` in its head, may be reused after it.
         """
@@ -206,7 +206,7 @@ class Printer(ExprPrinter):
         return self._line(f"Tx.{stmt.path}({', '.join(map(self._argument, stmt.args))})", depth)
 
     def _argument(self, value: Any) -> str:
-        """An argument; a pointer to the first element of a buffer is its `data`."""
+        """Return the text of an argument; a pointer to a buffer's first element is its `data`."""
         if isinstance(value, AddressOf) and all(int_value(index) == 0 for index in value.indices):
             return f"{self.name(value.buffer)}.data"
         return self.value(value)
@@ -240,7 +240,7 @@ class Printer(ExprPrinter):
     # -- functions ----------------------------------------------------------------------------------------------
 
     def func(self, func: PrimFunc) -> str:
-        """The whole kernel, preceded by the imports that its text needs, as comments."""
+        """Return the whole kernel, preceded by the required imports as comments."""
         native = self.as_written = func.spelling == NATIVE and func.launch is None
         params = ",\n".join(_INDENT + self._param(p) for p in func.params)
         attrs = dict(func.attrs)
@@ -268,7 +268,7 @@ class Printer(ExprPrinter):
         return _in_native(text) if native else text
 
     def _entered(self, body: Stmt) -> list[str]:
-        """The lines of a body, whose scope of the kernel, if it is the last statement, extends to the end."""
+        """Return the lines of a body; a trailing kernel scope extends to the end without its own block."""
         *before, last = body.stmts if isinstance(body, Seq) and body.stmts else (body,)
         if not isinstance(last, Scope) or (last.kind, last.parent, last.filter) != ("kernel", None, None):
             return self.stmt(body, 1)
@@ -283,7 +283,7 @@ class Printer(ExprPrinter):
         return f"{self.name(param)}: Tx.Buffer({self._storage(param, extra)})"
 
     def _extent(self, extent: Any) -> Any:
-        """An extent; a symbolic one is the text of it, because its name is declared in the body."""
+        """Return the text of an extent, quoted if it is symbolic, since its name is declared in the body."""
         return self.expr(extent) if isinstance(extent, Expr) else extent
 
     def _tensor_map(self, tensor_map: TensorMap) -> str:
@@ -301,7 +301,7 @@ class Printer(ExprPrinter):
 
 
 def _in_native(text: str) -> str:
-    """The text with the prefix of the native dialect, `T`, outside of strings."""
+    """Replace the prefix of the language by the native dialect's, `T`, outside of strings."""
     return _LANGUAGE.sub(lambda match: match[1] or "T.", text).replace(" import tirx as Tx\n", " import tirx as T\n", 1)
 
 

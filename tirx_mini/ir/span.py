@@ -1,4 +1,4 @@
-"""Source locations, and the error pages that show them.
+"""Source locations, and the error pages that display them.
 
 A `Span` is a range of source text. Inlined code (a student's ``@Tx.inline`` helper, a method of `lang`) keeps the span
 of its own line and stores the span of the call in `inlined_at`, so a finding can point at either.
@@ -37,14 +37,14 @@ class Span:
         return self
 
     def chain(self) -> Iterator[Span]:
-        """This span, then the calls that inlined it, innermost first."""
+        """Yield this span, then the calls that inlined it, innermost first."""
         span: Span | None = self
         while span is not None:
             yield span
             span = span.inlined_at
 
     def inlined(self, call: Span | None) -> Span:
-        """The same text, inlined at `call`, which becomes the outermost span of the chain."""
+        """Return the same text inlined at `call`, which becomes the outermost span of the chain."""
         if call is None:
             return self
         outer = self.inlined_at.inlined(call) if self.inlined_at else call
@@ -56,7 +56,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message about one place.
+    """A message with its source location.
 
     message: what is wrong.
     hint: what to write instead.
@@ -71,7 +71,7 @@ class Diagnostic:
     code: str = ""
 
     def render(self, context: int = 0) -> str:
-        """The page as plain text: headline, location, underlined source, notes and hint.
+        """Render the page as plain text: headline, location, underlined source, notes and hint.
 
         context: how many source lines to show before and after the span.
         """
@@ -89,7 +89,7 @@ class Diagnostic:
 
 
 def file_label(file: str) -> str:
-    """The label of a source file: the number of a notebook's cell, as "Cell In[3]", or the path of a file."""
+    """Return the label of a source file: "Cell In[3]" for a notebook cell, else its path."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     label = getattr(getattr(shell, "compile", None), "format_code_name", None)  # since IPython 8
@@ -98,7 +98,7 @@ def file_label(file: str) -> str:
 
 
 def excerpt(span: Span, context: int = 0) -> list[str]:
-    """The source lines of `span`, underlined with carets; only its location if the source cannot be read."""
+    """Return the source lines of `span` underlined with carets, or only its location if the source is unreadable."""
     first = linecache.getline(span.file, span.line).rstrip("\n")
     width = len(str(span.line + context))
     lines = [f"{' ' * width}--> {file_label(span.file)}:{span.line}:{span.column + 1}"]
@@ -118,7 +118,7 @@ def excerpt(span: Span, context: int = 0) -> list[str]:
 
 
 class TirxError(RuntimeError):
-    """A mistake in a kernel. `str(error)` is the whole page: location, source, what is wrong, what to write instead.
+    """An error in a kernel. `str(error)` is the whole page: location, source, problem and suggested fix.
 
     TVM's errors of this kind are `RuntimeError`s, too.
 
@@ -145,7 +145,7 @@ class TirxError(RuntimeError):
         return self.diagnostic.span
 
     def at(self, span: Span | None) -> TirxError:
-        """The same error, located at `span` if it has no location yet."""
+        """Return the same error, located at `span` if it has no location yet."""
         if self.diagnostic.span is None and span is not None:
             self.diagnostic = replace(self.diagnostic, span=span)
         return self
@@ -154,5 +154,5 @@ class TirxError(RuntimeError):
         return self.diagnostic.render()
 
     def _render_traceback_(self) -> list[str]:
-        """The text that a notebook prints instead of a traceback, which would show mostly this package."""
+        """Return the text that a notebook prints in place of a traceback."""
         return str(self).splitlines()

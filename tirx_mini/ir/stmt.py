@@ -48,7 +48,7 @@ class Seq(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Bind(Stmt):
-    """`var` stands for `value` in the rest of the enclosing block."""
+    """A binding of `var` to `value` in the rest of the enclosing block."""
 
     var: Var
     value: Expr
@@ -56,14 +56,14 @@ class Bind(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class AllocBuffer(Stmt):
-    """Storage that lives until the end of the enclosing block (local) or of the kernel (shared)."""
+    """An allocation that lives until the end of the enclosing block (local) or of the kernel (shared)."""
 
     buffer: Buffer
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class DeclBuffer(Stmt):
-    """A name for existing storage: a view, or tensor memory at an address."""
+    """A declaration of a buffer for existing storage: a view, or tensor memory at an address."""
 
     buffer: Buffer
 
@@ -77,7 +77,7 @@ class BufferStore(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Evaluate(Stmt):
-    """An instruction that is executed for its effect."""
+    """An instruction executed for its side effect."""
 
     call: Call
 
@@ -119,17 +119,17 @@ class For(Stmt):
 
     @property
     def loop_var(self) -> Var:
-        """`var`."""
+        """The loop variable; an alias of `var`."""
         return self.var
 
     @property
     def min(self) -> Expr:
-        """`start`."""
+        """The first value; an alias of `start`."""
         return self.start
 
     @property
     def extent(self) -> Expr:
-        """The number of values from `start` to `stop`."""
+        """The distance from `start` to `stop`."""
         return binary("-", self.stop, self.start)
 
 
@@ -151,12 +151,12 @@ class Continue(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Return(Stmt):
-    """The thread ends. Lowering removes it (`passes/returns.py`)."""
+    """Thread exit, which lowering removes (`passes/returns.py`)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Hint(Stmt):
-    """A message (and attributes) for readers and tools. It has no effect and survives a script round trip."""
+    """A message with attributes for readers and tools, without effect; it survives a script round trip."""
 
     message: str
     attrs: tuple[tuple[str, Any], ...] = ()
@@ -170,7 +170,7 @@ attribute "begin", and the last has it as False."""
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Expanded(Stmt):
-    """A call of the language that stands for the statements of `body`: ``Tx.print_buffer(…)``.
+    """A call of a language function such as ``Tx.print_buffer(…)``, with the statements `body` that implement it.
 
     path: its name below `Tx`.
     args: its arguments: expressions and Python values.
@@ -188,7 +188,7 @@ PARENTS = (*SCOPE_KINDS, "pair")
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class ScopeIds(Stmt):
-    """`vars` index the units of `kind` within their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
+    """Indices of the units of `kind` in their `parent`: ``bx, by = Tx.cta_id([m, n], parent="kernel")``.
 
     extents: the number of units along each variable; empty if other declarations determine it.
     preferred: for CTAs of a cluster, the extents that the launch prefers where the GPU has room for them. They are a
@@ -204,7 +204,7 @@ class ScopeIds(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Scope(Stmt):
-    """The units of `kind` execute `body`: all of them, or only those for which `filter` holds."""
+    """A scope that restricts `body` to the units of `kind`, or to those that satisfy `filter`."""
 
     kind: str
     body: Stmt
@@ -233,7 +233,7 @@ class TileCall(Stmt):
 
 
 def as_condition(value: Any) -> Expr:
-    """`value` as the condition of a statement, which is one truth value a thread; numbers are compared with zero.
+    """Convert `value` to a statement's condition, one truth value per thread; numbers are compared with zero.
 
     Raises `TirxError` for a tile, a pointer or a vector.
     """
@@ -251,7 +251,7 @@ def trips(start: int, stop: int, step: int) -> int:
 
 
 def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:
-    """The statements in order, with nested sequences flattened and None dropped."""
+    """Return the statements in order, with nested sequences flattened and None dropped."""
     flat: list[Stmt] = []
     for stmt in stmts:
         if isinstance(stmt, Seq):
@@ -300,7 +300,7 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class TileWrite:
-    """A tile call, at `span`, and the shared buffer whose elements it puts where the buffer's layout says, if any.
+    """A tile call at `span`, and the shared buffer that it writes according to the buffer's layout, if any.
 
     buffer: with its layout, its source and its place in that, as they are when tile calls are dispatched.
     """

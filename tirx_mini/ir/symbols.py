@@ -1,4 +1,4 @@
-"""Symbolic extents: the shape of an argument that is known when the kernel is called, ``T.match_buffer(a, (n, 128))``.
+"""Symbolic extents: argument shapes known only when the kernel is called, ``T.match_buffer(a, (n, 128))``.
 
 A kernel that has some is a family of kernels. `symbols` names what tells them apart, and `specialised` gives the one
 for certain values, before it is lowered.
@@ -22,14 +22,14 @@ from .walk import walk
 
 
 def symbols(func: PrimFunc) -> tuple[Var, ...]:
-    """The variables in the shapes of the arguments, in order; scalar parameters may be among them."""
+    """Return the variables in the arguments' shapes, in order; scalar parameters may be among them."""
     extents = (extent for param in func.params if isinstance(param, Buffer) for extent in param.shape)
     parts = (part for extent in extents if isinstance(extent, Expr) for part in walk(extent))
     return tuple(dict.fromkeys(part for part in parts if isinstance(part, Var)))
 
 
 def extents_of(func: PrimFunc, shapes: Sequence[Sequence[int] | int | None]) -> dict[Var, int]:
-    """The values of the symbols of `func`.
+    """Return the values of a function's symbols, deduced from its arguments.
 
     shapes: of each argument its shape, or its value for a number, or None if it is unknown.
 
@@ -62,7 +62,7 @@ def extents_of(func: PrimFunc, shapes: Sequence[Sequence[int] | int | None]) -> 
 
 @specialise.register
 def specialised(func: PrimFunc, values: Mapping[Var, int]) -> PrimFunc:
-    """`func` for these values of its symbols. Parameters among them stay, and the body uses the values.
+    """Specialise `func` for given symbol values. Scalar parameters remain, and the body uses the values.
 
     Raises `TirxError` where an extent is not positive, as a kernel of another size has none either.
     """

@@ -1,4 +1,4 @@
-"""The text of a node, as `repr` and `PrimFunc.script` show it.
+"""Printing of nodes, as shown by `repr` and `PrimFunc.script`.
 
 The printer imports every node class, so no node class can import the printer. Both import this module instead:
 `printer.py` registers one function for each base class, and the node classes call `node_text`.
@@ -14,5 +14,5 @@ Written = tuple[str, tuple[int, ...], tuple[str, ...], tuple[int, ...]]
 
 @singledispatch
 def node_text(node: object) -> str:
-    """The source text of an expression, a statement or a function."""
+    """Return the source text of an expression, statement or function."""
     raise NotImplementedError(f"ir/printer.py registers no text for {type(node).__name__}")

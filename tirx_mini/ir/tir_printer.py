@@ -1,4 +1,4 @@
-"""TIR as Apache TVM's TVMScript writes it: the text of functions whose loops a schedule arranges.
+"""Printer of TIR in Apache TVM's TVMScript, for functions whose loops a schedule arranges.
 
 `script` prints any function, and `stmt_text` any statement: in this way, or as kernels are (`printer.py`).
 """
@@ -25,24 +25,24 @@ _ATOM = 20
 
 
 def script(func: PrimFunc) -> str:
-    """A function as Python text that parses back to an equal function."""
+    """Return Python text that parses back to an equal function."""
     return TirPrinter().func(func) if func.spelling == TIR else kernel_text(func)
 
 
 def stmt_text(stmt: Stmt) -> str:
-    """A statement as lines of Python text."""
+    """Return a statement as lines of Python text."""
     if any(_is_scheduled(node) for node in walk(stmt)):
         return _in_tir(TirPrinter().stmt(stmt, 0))
     return "\n".join(Printer().stmt(stmt, 0))
 
 
 def _in_tir(lines: list[str]) -> str:
-    """The text with the prefix of TVMScript, `T`, outside of strings."""
+    """Replace the prefix of the language by TVMScript's, `T`, outside of strings."""
     return re.sub(r"""("(?:\\.|[^"\\])*")|\bTx\.""", lambda match: match[1] or "T.", "\n".join(lines))
 
 
 def _grid(stmt: For) -> list[For]:
-    """The loops that ``T.grid`` stands for: plain ones, each the body of the one before, around a block."""
+    """Return the perfectly nested plain loops around a block that ``T.grid`` can print."""
     loops: list[For] = []
     inner: Stmt = stmt
     while isinstance(inner, For) and (inner.kind, int_value(inner.start), inner.step) == (SERIAL, 0, 1):
@@ -65,7 +65,7 @@ node_text.register(PrimFunc, script)
 
 
 class TirPrinter(Printer):
-    """Prints a function with blocks, parallel, vectorised and bound loops, and vectors as slices."""
+    """Prints functions with blocks, parallel, vectorised and bound loops, and vectors as slices."""
 
     def func(self, func: PrimFunc) -> str:
         params = ", ".join(self._param(param) for param in func.params)
@@ -139,7 +139,7 @@ class TirPrinter(Printer):
         return [*self._line(f'with Tx.block("{stmt.name}"):', depth), *lines, *body]
 
     def region(self, region: Region) -> str:
-        """A region, whose extents of 1 are indices."""
+        """Return the text of a region, with extents of 1 as indices."""
         return f"{self.name(region.buffer)}[{', '.join(map(self._range, region.ranges))}]"
 
     def _range(self, part: Range) -> str:

@@ -1,4 +1,4 @@
-"""Special registers, and the indices of warps, warpgroups and threads that are computed from them."""
+"""Special registers, and the warp, warpgroup and thread indices computed from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Special(Expr):
 
 
 def special(name: str) -> Special:
-    """The special register `name` (a key of `SPECIALS`)."""
+    """Return the special register `name` (a key of `SPECIALS`)."""
     return Special(SPECIALS[name], name)
 
 

@@ -22,7 +22,7 @@ _set = object.__setattr__
 
 
 class _Visitors(dict[type, Callable[[Any, Any], Any]]):
-    """The treatment of each class of nodes by a class of mutators: its ``visit_<ClassName>``, or `Mutator.rebuild`."""
+    """The visitor methods of a mutator class by node class: ``visit_<ClassName>``, or `Mutator.rebuild`."""
 
     def __init__(self, mutator: type[Mutator]) -> None:
         self.mutator = mutator
@@ -33,7 +33,7 @@ class _Visitors(dict[type, Callable[[Any, Any], Any]]):
 
 
 def _altered(node: Any, changed: Mapping[str, Any]) -> Any:
-    """`dataclasses.replace`, without the checks of a constructor, which nodes do not have."""
+    """Replace fields as `dataclasses.replace` does, without running the constructor."""
     copy = object.__new__(type(node))
     for name in NAMES[type(node)]:
         _set(copy, name, changed[name] if name in changed else getattr(node, name))
@@ -53,7 +53,7 @@ class Mutator:
         return self.visitors[type(node)](self, node)
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """Called for every use of a buffer. Override it to replace buffers."""
+        """Map the use of a buffer; override this method to replace buffers."""
         return buffer
 
     def func(self, func: PrimFunc) -> PrimFunc:
@@ -64,14 +64,14 @@ class Mutator:
         cls.visitors = _Visitors(cls)
 
     def located(self, node: Stmt) -> Stmt:
-        """A visited statement, which is the place of an error that has none."""
+        """Visit a statement, which becomes the location of errors without one."""
         try:
             return self.stmt(node)
         except TirxError as error:
             raise error.at(node.span) from None
 
     def rebuild(self, node: Any) -> Any:
-        """`node` with all children visited."""
+        """Return `node` with all children visited."""
         if isinstance(node, Seq):
             stmts = [self.located(each) for each in node.stmts]
             return node if all(map(is_, stmts, node.stmts)) else seq(*stmts, span=node.span)
@@ -123,18 +123,18 @@ class _Rewrite(Mutator):
 
 
 def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
-    """`node` with its variables (and buffers) replaced."""
+    """Substitute variables (and buffers) in `node`."""
     return _Substitute(variables, buffers or {}).field(node)
 
 
 def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
-    """`node` with `fn` applied to every expression, children first."""
+    """Apply `fn` to every expression in `node`, children first."""
 
     return _Rewrite(fn).field(node)
 
 
 def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
-    """Return whether two trees mean the same.
+    """Return whether two trees are structurally equal.
 
     Spans and spellings do not matter, nor do the identities and names of variables and buffers.
 

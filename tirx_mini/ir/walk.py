@@ -1,4 +1,4 @@
-"""`walk` yields every node of a tree, parents first; `children` lists those directly below one."""
+"""Traversal of the IR: `walk` yields every node of a tree in pre-order, `children` the direct ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = frozenset(
 
 
 class _Names(dict[type, tuple[str, ...]]):
-    """All fields of a class of nodes."""
+    """The names of all fields, by node class."""
 
     def __missing__(self, cls: type) -> tuple[str, ...]:
         self[cls] = tuple(f.name for f in fields(cls))
@@ -29,7 +29,7 @@ class _Names(dict[type, tuple[str, ...]]):
 
 
 class _Fields(dict[type, tuple[str, ...]]):
-    """The fields of a class of nodes that may hold nodes, buffers or tuples of them."""
+    """The names of fields that may hold nodes, buffers or tuples of them, by node class."""
 
     def __missing__(self, cls: type) -> tuple[str, ...]:
         names = (f.name for f in fields(cls) if f.name not in _PLAIN)
@@ -38,8 +38,7 @@ class _Fields(dict[type, tuple[str, ...]]):
 
 
 class _Shapes(dict[type, str]):
-    """The role of a value of a class for a visitor: an "expr", a "stmt", a "tuple", a "range", a "buffer", or "none".
-    """
+    """The role of a class for visitors: "expr", "stmt", "tuple", "range", "buffer" or "none"."""
 
     def __missing__(self, cls: type) -> str:
         bases = ((Expr, "expr"), (Stmt, "stmt"), (tuple, "tuple"), (Range, "range"), (Buffer, "buffer"))
@@ -48,7 +47,7 @@ class _Shapes(dict[type, str]):
 
 
 class _Readers(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """The function that reads these fields of a node; None for a class that has none."""
+    """The getter of a node class's fields, or None if it has none."""
 
     def __missing__(self, cls: type) -> Callable[[Any], tuple[Any, ...]] | None:
         names = FIELDS[cls]
@@ -66,7 +65,7 @@ _NODES, _MANY = frozenset(("expr", "stmt")), frozenset(("tuple", "range"))
 
 
 def children(node: Node) -> list[Node]:
-    """The direct child expressions and statements of a node, not including those inside buffers."""
+    """Return the direct child expressions and statements of a node, excluding those inside buffers."""
     found: list[Node] = []
     read = _READERS[type(node)]
     for value in () if read is None else read(node):
@@ -79,7 +78,7 @@ def children(node: Node) -> list[Node]:
 
 
 def _gather(value: Any, shape: str, found: list[Node]) -> None:
-    """Append the nodes in a tuple (operands, or the (name, value) pairs of options) or in a range."""
+    """Append the nodes in a tuple (operands, or (name, value) pairs of options) or in a range."""
     if shape == "range":
         found += (value.start, value.extent)
         return
@@ -92,7 +91,7 @@ def _gather(value: Any, shape: str, found: list[Node]) -> None:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """`node` and all its descendants, parents before children, in program order."""
+    """Yield `node` and all its descendants in pre-order."""
     stack: list[Node] = [node]
     pop = stack.pop
     while stack:

@@ -1,4 +1,4 @@
-"""Layouts as functions: injective, bijective, inverse, composition.
+"""Layouts as functions: injectivity, inverses and composition.
 
 Everything here rests on one observation. Sort the iters of an axis by stride: if each stride is a multiple of the range
 covered by the smaller ones, the strides are the weights of a mixed-radix number, and the layout only permutes digits.
@@ -36,7 +36,7 @@ def is_bijective(layout: Layout) -> bool:
 
 
 def inverse_tile(tile: TileLayout) -> TileLayout:
-    """The layout that maps places, one coordinate per axis of `tile.axes`, to row-major element numbers.
+    """Return the layout that maps places, one coordinate per axis of `tile.axes`, to row-major element numbers.
 
     Raises LayoutError where `tile` is not bijective.
     """
@@ -52,7 +52,7 @@ def inverse_tile(tile: TileLayout) -> TileLayout:
 
 
 def inverse(layout: Layout) -> Callable[..., tuple[Coord, ...]]:
-    """The function that maps places, one per axis of `layout.axes`, to logical coordinates.
+    """Return the function that maps places, one per axis of `layout.axes`, to logical coordinates.
 
     Raises LayoutError where `layout` is not bijective.
     """
@@ -69,7 +69,7 @@ def inverse(layout: Layout) -> Callable[..., tuple[Coord, ...]]:
 
 
 def compose(outer: TileLayout | SwizzleLayout, inner: TileLayout) -> Layout:
-    """`outer` after `inner`: the place given by `inner` is the row-major number of an element of `outer`.
+    """Compose layouts: the place given by `inner` is the row-major number of an element of `outer`.
 
     Raises LayoutError if `inner` has an axis other than memory, or if its strides do not cut `outer` into whole digits.
     """

@@ -1,4 +1,4 @@
-"""Address arithmetic on integers, NumPy arrays and symbolic expressions alike.
+"""Address arithmetic for integers, NumPy arrays and symbolic expressions.
 
 A coordinate is any object with the operators `+ * // % ^ >> &`. These helpers omit operations without effect, such as
 adding 0, so the compiler emits the expression that a person would write. They inspect a value only if it is a Python

@@ -14,7 +14,7 @@ class LayoutError(ValueError):
 
 
 def whole(what: str, value: Any) -> int:
-    """`value` as an int. Raises LayoutError, naming the value `what`, for anything else."""
+    """Convert `value` to an int. Raises LayoutError, naming the value `what`, for anything else."""
     try:
         return operator.index(value)
     except TypeError:
@@ -28,7 +28,7 @@ AXES: dict[str, Axis] = {}
 
 @dataclass(frozen=True)
 class ExecScope:
-    """A group of threads by its name: "thread", "warp", "warpgroup", "cta" or "cluster"."""
+    """A thread scope by name: "thread", "warp", "warpgroup", "cta" or "cluster"."""
 
     name: str
 
@@ -53,7 +53,7 @@ _SCOPES = {
 
 
 class _AxisNames(type):
-    """``Axis.tid_in_wg``: an axis by its name."""
+    """The metaclass that provides axes by name: ``Axis.tid_in_wg``."""
 
     def __getattr__(cls, name: str) -> Axis:
         axis = AXES.get(name)
@@ -64,7 +64,7 @@ class _AxisNames(type):
 
 @dataclass(frozen=True, eq=False)
 class Axis(metaclass=_AxisNames):
-    """One dimension of the hardware: memory, tensor-memory lanes or columns, threads, CTAs.
+    """A hardware dimension, such as memory, tensor-memory lanes or columns, threads, or CTAs.
 
     It equals its name, so that places can be looked up by name: ``layout.apply(1, 2)["m"]``.
     """
@@ -79,7 +79,7 @@ class Axis(metaclass=_AxisNames):
 
     @staticmethod
     def get(name: str) -> Axis:
-        """The axis of a name; a new one if no axis has it."""
+        """Return the axis of a name, creating it if necessary."""
         return AXES.get(name) or Axis(name)
 
     def is_memory(self) -> bool:
@@ -91,11 +91,11 @@ class Axis(metaclass=_AxisNames):
         return not self.is_memory()
 
     def get_scope(self) -> ExecScope | None:
-        """The scope in which the axis counts: of `laneid`, the warp. None for a memory and for the grid."""
+        """Return the scope in which the axis counts, such as the warp for `laneid`, or None for memory and the grid."""
         return ExecScope(_SCOPES[self.name][1]) if self.name in _SCOPES else None
 
     def get_subscope(self) -> ExecScope | None:
-        """The scope that the axis counts: of `laneid`, the thread."""
+        """Return the scope that the axis counts, such as the thread for `laneid`."""
         return ExecScope(_SCOPES[self.name][0]) if self.name in _SCOPES else None
 
     def __rmatmul__(self, value: SupportsIndex) -> Stride:
@@ -107,7 +107,7 @@ class Axis(metaclass=_AxisNames):
 
 @dataclass(frozen=True)
 class Stride:
-    """`value@axis`: the distance along `axis` that one step of a coordinate moves."""
+    """The distance along `axis` of one coordinate step: `value@axis`."""
 
     value: int
     axis: Axis
@@ -123,7 +123,7 @@ class Stride:
 
 @dataclass(frozen=True)
 class Offset:
-    """A sum of strides, such as `1@laneid + 2@warpid`: a place on each of several axes."""
+    """A sum of strides, such as `1@laneid + 2@warpid`: a position on several axes."""
 
     strides: tuple[Stride, ...]
 

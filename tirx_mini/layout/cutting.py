@@ -1,4 +1,4 @@
-"""One dimension of a slice: which place its start adds, and which digits are left."""
+"""Slicing of one dimension: the offset of its start, and the remaining digits."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Divisor = Callable[[Coord], int]
 
 
 def unknown(_start: Coord) -> int:
-    """The divisor of an unknown start."""
+    """Return 1, the divisor of an unknown start."""
     return 1
 
 
 def known_divisor(start: Coord, divisor: Divisor) -> int:
-    """The largest number known to divide a start; an int is its own divisor."""
+    """Return the largest known divisor of a start; an int is its own divisor."""
     return start if isinstance(start, int) else divisor(start)
 
 
 class Term(NamedTuple):
-    """One term of a base, with a number known to divide it."""
+    """A term of a base, with a known divisor."""
 
     axis: Axis
     value: Coord
@@ -33,7 +33,7 @@ class Term(NamedTuple):
 
 
 def slice_dim(dim: Dim, start: Coord, extent: int, known: int) -> tuple[list[Term], Dim]:
-    """Split one dimension, given its coalesced iters and a divisor `known` of its start (0 divides only 0)."""
+    """Split a dimension of coalesced iters at a start with the known divisor `known` (0 divides only 0)."""
     if not dim:
         return [], ()
     outer, *inner = dim

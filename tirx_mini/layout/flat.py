@@ -1,4 +1,4 @@
-"""The algebra of Apache TVM 0.26's layouts, where a layout is a flat list of iters and a shape is an argument.
+"""The layout algebra of Apache TVM 0.26, where a layout is a flat list of iters and shapes are arguments.
 
 `shard` lists the iters of all dimensions in order, `replica` those over which copies lie. An operation that takes a
 shape cuts the list there first. Layouts that TVM regards as equal have equal canonical forms.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Flat:
-    """The operations on a layout of strides besides the placement of elements: TVM's methods of `TileLayout`."""
+    """TVM's methods of `TileLayout`: operations on strided layouts other than placement."""
 
     if TYPE_CHECKING:
         spec: Spec
@@ -51,7 +51,7 @@ class Flat:
     def from_iters(
         cls, shard: Sequence[Iter] = (), replica: Sequence[Iter] = (), offset: Mapping[Any, int] | None = None
     ) -> Self:
-        """A layout of one dimension an iter."""
+        """Create a layout with one dimension per iter."""
         places = {Axis.get(axis) if isinstance(axis, str) else axis: at for axis, at in (offset or {}).items()}
         strides = tuple(Stride(at, axis) for axis, at in places.items() if not is_zero(at))
         made = Spec(tuple((it,) for it in shard), tuple(replica))
@@ -66,23 +66,23 @@ class Flat:
 
     @property
     def replica(self) -> Dim:
-        """The iters over which the copies of an element lie."""
+        """The iters that enumerate the copies of an element."""
         return self.spec.replica
 
     def canonicalize(self) -> Self:
-        """The same map with the fewest iters, each a dimension of its own; copies by falling stride."""
+        """Return the same map with the fewest iters, each its own dimension, and copies by decreasing stride."""
         axis = self.iters[0].axis if len(self.iters) == 1 else m
         shard = coalesce(self.iters) or (Iter(1, 1, axis),)
         return self.from_iters(shard, sorted(self.replica, key=lambda it: -it.stride), self.offset)
 
     def verify_well_formed(self) -> bool:
-        """True. Raises LayoutError if the axes of threads do not nest, as `laneid` beside `tx` do not."""
+        """Return True. Raises LayoutError unless the thread axes nest; `laneid` beside `tx` does not."""
         self.get_scope()
         return True
 
     def get_scope(self) -> tuple[ExecScope, ExecScope] | None:
-        """The smallest and the largest group of threads that the axes count, as ("thread", "cta") for `laneid` with
-        `warpid`; None for a layout without threads.
+        """Return the smallest and largest thread scopes of the axes, such as ("thread", "cta") for `laneid` with
+        `warpid`, or None without thread axes.
 
         Raises LayoutError if the axes do not nest.
         """
@@ -102,26 +102,27 @@ class Flat:
         return lowest[0], last
 
     def is_swizzle(self) -> bool:
-        """False: only a `ComposeLayout` swizzles."""
+        """Return False, since only a `ComposeLayout` is a swizzle."""
         return False
 
     def is_trivial(self) -> bool:
-        """Return whether the elements are in row-major order from place 0 of the memory on."""
+        """Return whether the elements are in row-major order, starting at place 0 of memory."""
         made = self.canonicalize()
         return not self.offset and not self.replica and made.shard == (Iter(self.size(), 1),)
 
     def is_trainium(self) -> bool:
-        """Return whether it places elements in a Trainium memory, by partition."""
+        """Return whether it places elements in a partitioned Trainium memory."""
         return any(it.axis.name in ("P", "F", "Bank") for it in self.iters)
 
     def group(self, shape: Sequence[int]) -> tuple[Self, list[int]]:
-        """The iters cut at the extents of `shape`, and the start of each extent: TVM's form of `reshape`."""
+        """Split the iters at the extents of `shape`, and return them with each extent's start: TVM's form of `reshape`.
+        """
         dims = self.reshape(shape).dims
         seps = [sum(map(len, dims[:end])) for end in range(len(dims) + 1)]
         return self.with_dims([(it,) for dim in dims for it in dim]), seps
 
     def group_many(self, shapes: Sequence[Sequence[int]]) -> tuple[Self, list[list[int]]]:
-        """The iters cut at the extents of several shapes, and for each shape where the iters of its extents begin."""
+        """Split the iters at the extents of several shapes, and return each shape's group starts."""
         shapes = [list(shape) for shape in shapes]
         cuts: Counter[int] = Counter()
         for shape in [[it.extent for it in self.iters], *shapes]:
@@ -136,7 +137,7 @@ class Flat:
         return self.with_dims(dims), [_edges(shape, edges) for shape in shapes]
 
     def apply_to_shape(self, coord: Sequence[Coord], input_shape: Sequence[int]) -> list[Coord]:
-        """The digit of each iter of the element at `coord` of `input_shape`."""
+        """Return the digit of each iter for the element at `coord` of `input_shape`."""
         try:
             cut = self.reshape(input_shape)
         except LayoutError:  # an extent cuts through an iter
@@ -145,7 +146,7 @@ class Flat:
         return [digit for part in parts for digit in part]
 
     def tile(self, outer: Flat, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
-        """Copies of this layout, laid out by `outer`: along each dimension, first the copy and then the element in it.
+        """Tile copies of this layout by `outer`: each dimension enumerates first the copy, then the element in it.
 
         The strides of `outer` count copies: they are multiplied by the span of this layout on their axis.
         """
@@ -153,7 +154,7 @@ class Flat:
         return self.direct_sum(large, outer_shape, inner_shape)
 
     def direct_sum(self, left: Flat, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
-        """Along each dimension, the coordinate of `left` precedes this layout's coordinate; the places are added."""
+        """Return the direct sum: `left` coordinates precede this layout's in each dimension, and places add."""
         if len(left_shape) != len(right_shape):
             raise LayoutError(f"the tiles {tuple(right_shape)} and their numbers {tuple(left_shape)} differ in rank")
         large, small = left.reshape(left_shape), self.reshape(right_shape)
@@ -166,14 +167,14 @@ class Flat:
     def is_tile_inner(
         self, tile_layout: Any, tiled_shape: Sequence[int], inner_shape: Sequence[int]
     ) -> Any:
-        """The layout `outer` for which ``self.tile(outer, …)`` is `tile_layout`, or None."""
+        """Return the layout `outer` for which ``self.tile(outer, …)`` is `tile_layout`, or None."""
         rest = self.is_direct_sum_right(tile_layout, _interleaved(tiled_shape, inner_shape, False), inner_shape)
         return None if rest is None else _unscaled(rest, {axis: _reach(self, axis) for axis in rest.axes})
 
     def is_tile_outer(
         self, tile_layout: Any, tiled_shape: Sequence[int], outer_shape: Sequence[int]
     ) -> Any:
-        """The layout `inner` for which ``inner.tile(self, …)`` is `tile_layout`, or None."""
+        """Return the layout `inner` for which ``inner.tile(self, …)`` is `tile_layout`, or None."""
         shape = _interleaved(tiled_shape, outer_shape, True)
         inner = _parts(tile_layout.linear, shape, 1)
         if inner is None:
@@ -184,7 +185,7 @@ class Flat:
     def is_direct_sum_right(
         self, sum_layout: Any, interleaved_shape: Sequence[int], right_shape: Sequence[int]
     ) -> Any:
-        """The layout `left` for which ``self.direct_sum(left, …)`` is `sum_layout`, or None."""
+        """Return the layout `left` for which ``self.direct_sum(left, …)`` is `sum_layout`, or None."""
         if sum_layout.linear is not sum_layout:  # the right addend of a swizzled sum is swizzled
             return None
         return _other_part(self, sum_layout, interleaved_shape, right_shape, own=1)
@@ -192,12 +193,12 @@ class Flat:
     def is_direct_sum_left(
         self, sum_layout: Any, interleaved_shape: Sequence[int], left_shape: Sequence[int]
     ) -> Any:
-        """The layout `right` for which ``right.direct_sum(self, …)`` is `sum_layout`, or None."""
+        """Return the layout `right` for which ``right.direct_sum(self, …)`` is `sum_layout`, or None."""
         rest = _other_part(self, sum_layout.linear, interleaved_shape, left_shape, own=0)
         return rest if rest is None or sum_layout.linear is sum_layout else sum_layout.with_tile(rest)
 
     def slice(self, shape: Sequence[int], region: Sequence[Any]) -> Self | None:
-        """The part of the layout, seen in `shape`, that `region` selects: (begin, end) or a `Range` a dimension.
+        """Slice the layout, viewed in `shape`, by `region`: one (begin, end) or `Range` per dimension.
 
         Its offset is the place of its first element. None if the part has no strides of its own.
         """
@@ -217,14 +218,14 @@ class Flat:
         return self.from_iters([it for dim in dims for it in dim], self.replica, offset)
 
     def permute_by_groups(self, seps: Sequence[int], perm: Sequence[int]) -> Self:
-        """The groups of iters that begin at `seps`, as `group` gives them, in another order."""
+        """Permute the groups of iters that begin at `seps`, as returned by `group`."""
         if sorted(perm) != list(range(len(seps) - 1)):
             order = ", ".join(map(described, perm))
             raise LayoutError(f"({order}) is not an order of the {len(seps) - 1} groups of {self}")
         return self.with_dims([(it,) for at in perm for it in self.iters[seps[at] : seps[at + 1]]])
 
     def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> Self:
-        """A new dimension of extent `num` that does not move, so that each element is seen `num` times.
+        """Insert a dimension of extent `num` and stride 0, so that each element repeats `num` times.
 
         position: as for `list.insert`, except that -1 stands for the end, -2 for the place before the last, ….
         """
@@ -234,14 +235,14 @@ class Flat:
         return self.with_dims(dims)
 
     def storage(self) -> Self:
-        """The elements of one thread: the digits in memory, each a dimension of its own."""
+        """Return the layout of one thread's elements: the digits in memory, each its own dimension."""
         kept = [it for it in self.iters if it.axis.is_memory() and it.extent > 1] or list(still(m))
         copies = [it for it in self.replica if it.axis.is_memory()]
         return self.from_iters(kept, copies, {axis: at for axis, at in self.offset.items() if axis.is_memory()})
 
 
 class FlatSwizzle:
-    """The operations on a swizzled layout besides the placement of elements: TVM's methods of `ComposeLayout`.
+    """TVM's methods of `ComposeLayout`: operations on swizzled layouts other than placement.
 
     An operation applies to the tile under the swizzle. Two layouts with different swizzles have no common tile.
     """
@@ -254,7 +255,7 @@ class FlatSwizzle:
 
     @property
     def per_element(self) -> int:
-        """The binary logarithm of the elements of a chunk, which the swizzle keeps together."""
+        """The base-2 logarithm of a chunk's element count; the swizzle moves whole chunks."""
         return self.swizzle.chunk.bit_length() - 1
 
     @property
@@ -269,45 +270,45 @@ class FlatSwizzle:
     """The lower bits change, not the upper ones."""
 
     def canonicalize(self) -> Self:
-        """The same map with the fewest iters."""
+        """Return the same map with the fewest iters."""
         return self.with_tile(self.tile_layout.canonicalize())
 
     def verify_well_formed(self) -> bool:
-        """True: a swizzled layout has no axes of threads."""
+        """Return True, since a swizzled layout has no thread axes."""
         return True
 
     def span(self, axis: Axis | str = m) -> int:
-        """The span of the tile; `cosize` counts whole atoms of the swizzle."""
+        """Return the span of the tile; `cosize` counts whole swizzle atoms."""
         return self.tile_layout.span(axis)
 
     def is_swizzle(self) -> bool:
-        """Return whether it is a swizzle alone: the elements under it are in row-major order."""
+        """Return whether it is a pure swizzle of elements in row-major order."""
         return self.tile_layout.is_trivial()
 
     def is_trainium(self) -> bool:
-        """False: Trainium has no swizzles."""
+        """Return False, since Trainium has no swizzles."""
         return False
 
     def apply_to_shape(self, coord: Sequence[Coord], input_shape: Sequence[int]) -> list[Coord]:
-        """As `TileLayout.apply_to_shape`, of the tile."""
+        """Apply `TileLayout.apply_to_shape` to the tile."""
         return self.tile_layout.apply_to_shape(coord, input_shape)
 
     def tile(self, outer: Any, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
-        """As `TileLayout.tile`."""
+        """Tile copies of the layout, as `TileLayout.tile`."""
         return self.with_tile(self.tile_layout.tile(outer, outer_shape, inner_shape))
 
     def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> Self:
-        """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
+        """Repeat this layout, of `current_shape`, in row-major order until it fills `to_shape`."""
         return self.with_tile(self.tile_layout.tile_to(to_shape, current_shape))
 
     def direct_sum(self, left: Any, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
-        """As `TileLayout.direct_sum`."""
+        """Return the direct sum, as `TileLayout.direct_sum`."""
         return self.with_tile(self.tile_layout.direct_sum(left, left_shape, right_shape))
 
     def is_tile_inner(
         self, tile_layout: Any, tiled_shape: Sequence[int], inner_shape: Sequence[int]
     ) -> Any:
-        """As `TileLayout.is_tile_inner`."""
+        """Invert tiling, as `TileLayout.is_tile_inner`."""
         if self.swizzle != getattr(tile_layout, "swizzle", None):
             return None
         return self.tile_layout.is_tile_inner(tile_layout.tile_layout, tiled_shape, inner_shape)
@@ -315,42 +316,42 @@ class FlatSwizzle:
     def is_direct_sum_right(
         self, sum_layout: Any, interleaved_shape: Sequence[int], right_shape: Sequence[int]
     ) -> Any:
-        """As `TileLayout.is_direct_sum_right`."""
+        """Invert a direct sum, as `TileLayout.is_direct_sum_right`."""
         if self.swizzle != getattr(sum_layout, "swizzle", None):
             return None
         return self.tile_layout.is_direct_sum_right(sum_layout.tile_layout, interleaved_shape, right_shape)
 
     def is_tile_outer(self, tile_layout: Any, tiled_shape: Sequence[int], outer_shape: Sequence[int]) -> None:
-        """None: the tile that is repeated is swizzled, and its copies are not."""
+        """Return None: the repeated tile is swizzled, but its copies are not."""
 
     def is_direct_sum_left(self, sum_layout: Any, interleaved_shape: Sequence[int], left_shape: Sequence[int]) -> None:
-        """None: the right addend of a sum is swizzled, and the left one is not."""
+        """Return None: the right addend of a sum is swizzled, but the left one is not."""
 
     def slice(self, shape: Sequence[int], region: Sequence[Any]) -> Self | None:
-        """As `TileLayout.slice`."""
+        """Slice the layout, as `TileLayout.slice`."""
         part = self.tile_layout.slice(shape, region)
         return None if part is None else self.with_tile(part)
 
     def permute_dims(self, perm: Sequence[int]) -> Self:
-        """The dimensions in another order."""
+        """Permute the dimensions."""
         return self.with_tile(self.tile_layout.permute_dims(perm))
 
     def broadcast(self, num: int, position: int = -1, axis: Axis | str = m) -> Self:
-        """As `TileLayout.broadcast`."""
+        """Insert a repeated dimension, as `TileLayout.broadcast`."""
         return self.with_tile(self.tile_layout.broadcast(num, position, axis))
 
     def storage(self) -> Self:
-        """The layout itself: shared memory belongs to no thread."""
+        """Return the layout itself, since shared memory belongs to no thread."""
         return self
 
 
 def _suffixes(shape: Sequence[int]) -> list[int]:
-    """The number of elements from each dimension on, and 1."""
+    """Return the number of elements from each dimension on, followed by 1."""
     return [math.prod(shape[at:]) for at in range(len(shape) + 1)]
 
 
 def _edges(shape: Sequence[int], edges: Sequence[int]) -> list[int]:
-    """The first cut dimension of each dimension of a shape, for dimensions cut at `edges`."""
+    """Return the first split dimension for each dimension of a shape that is split at `edges`."""
     seps = [0]
     for size in _suffixes(shape)[1:-1]:
         seps.append(edges.index(size, seps[-1] + (edges[seps[-1]] == size)))
@@ -358,7 +359,7 @@ def _edges(shape: Sequence[int], edges: Sequence[int]) -> list[int]:
 
 
 def _split(at: Coord, extents: Sequence[int]) -> list[Coord]:
-    """The digits of a coordinate, of the extents; the first is not reduced."""
+    """Split a coordinate into digits of the given extents; the first digit is not reduced."""
     digits: list[Coord] = []
     inner = math.prod(extents)
     for position, extent in enumerate(extents):
@@ -369,18 +370,18 @@ def _split(at: Coord, extents: Sequence[int]) -> list[Coord]:
 
 
 def _bounds(given: Any) -> tuple[Coord, int]:
-    """(begin, extent) of a range, which is a pair (begin, end) or has `min` and `extent`."""
+    """Return (begin, extent) of a range, given as a pair (begin, end) or with `min` and `extent`."""
     begin, extent = (given.min, given.extent) if hasattr(given, "extent") else (given[0], given[1] - given[0])
     return _as_int(begin), whole("the extent of a slice", _as_int(extent))
 
 
 def _as_int(value: Any) -> Any:
-    """A constant of the IR as an int; other values as they are."""
+    """Return a constant of the IR as an int, and other values unchanged."""
     return value.value if isinstance(getattr(value, "value", None), int) else value
 
 
 def _interleaved(whole_shape: Sequence[int], part: Sequence[int], part_first: bool) -> list[int]:
-    """Each extent of a shape as two: the part's extent, and the number of parts."""
+    """Split each extent of a shape into the part's extent and the number of parts."""
     if len(whole_shape) != len(part) or any(extent % one for extent, one in zip(whole_shape, part, strict=True)):
         raise LayoutError(f"the shape {tuple(whole_shape)} is not a whole number of tiles {tuple(part)}")
     pairs = [(one, extent // one) for extent, one in zip(whole_shape, part, strict=True)]
@@ -388,7 +389,7 @@ def _interleaved(whole_shape: Sequence[int], part: Sequence[int], part_first: bo
 
 
 def _parts(layout: Any, interleaved: Sequence[int], which: int) -> Any:
-    """Every second dimension of a layout in a shape, without copies. None where an extent cuts an iter."""
+    """Return every second dimension of a reshaped layout without copies, or None if an extent splits an iter."""
     try:
         dims = layout.reshape(interleaved).dims[which::2]
     except LayoutError:
@@ -399,7 +400,7 @@ def _parts(layout: Any, interleaved: Sequence[int], which: int) -> Any:
 def _other_part(
     part: Any, whole_layout: Any, interleaved: Sequence[int], shape: Sequence[int], own: int
 ) -> Any:
-    """The rest of a sum without `part`, which has every second dimension from the `own`-th on, or None."""
+    """Return the rest of a sum without `part`, which has every second dimension from `own` on, or None."""
     try:
         dims = whole_layout.reshape(interleaved).dims
         wanted = part.reshape(shape).dims
@@ -417,13 +418,13 @@ def _other_part(
 
 
 def _reach(layout: Any, axis: Axis) -> int:
-    """The distance of a layout's copies along an axis: its span, or 1 where only copies lie along it."""
+    """Return the distance between a layout's copies along an axis: its span, or 1 if only copies lie along it."""
     moves = any(it.axis == axis and it.extent > 1 for it in layout.iters)
     return layout.cosize(axis) if moves else 1
 
 
 def _scaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
-    """The layout with each stride multiplied by the factor of its axis; it begins where it did."""
+    """Multiply each stride by the factor of its axis, keeping the offset."""
 
     def scaled(it: Iter) -> Iter:
         return replace(it, stride=it.stride * factors.get(it.axis, 1))
@@ -433,7 +434,7 @@ def _scaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
 
 
 def _unscaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
-    """The layout with each stride divided by the factor of its axis; None where that leaves a rest."""
+    """Divide each stride by the factor of its axis, or return None if that leaves a remainder."""
     moving = [it for it in (*layout.iters, *layout.replica) if it.extent > 1]
     if any(it.stride % factors.get(it.axis, 1) for it in moving):
         return None

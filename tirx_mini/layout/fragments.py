@@ -1,4 +1,4 @@
-"""Register fragments: the thread of a warpgroup, and its register, that hold each element of a tile."""
+"""Register fragments: the mapping of tile elements to threads of a warpgroup and their registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tile import TileLayout
 
 
 def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
-    """The `rows` × `n` accumulators of `wgmma.mma_async.m64nNk*`: maps (row, column) to warp, lane and register.
+    """Return the layout of the `rows` × `n` accumulators of `wgmma.mma_async.m64nNk*` in a warpgroup's registers.
 
     Warp w holds rows 16w … 16w + 15. In each 8 × 8 block, lane l holds row l // 4 and columns 2 (l % 4) and
     2 (l % 4) + 1. The registers of a thread enumerate the two columns, then the upper and lower 8 rows, then the blocks
@@ -35,7 +35,7 @@ def wgmma_accumulator_layout(n: int, rows: int = 64) -> TileLayout:
 
 
 def mma_fragment_layout(rows: int, cols: int, bits: int = 16) -> TileLayout:
-    """The fragment of a matrix of `mma.sync.m16n8k*` in a warp: maps (row, column) to lane and register.
+    """Return the layout of a matrix fragment of `mma.sync.m16n8k*` in a warp, from (row, column) to lane and register.
 
     rows: 16 for A, C and D; 8 for B, whose rows here are its columns. cols: along K; 8 for C and D.
     bits: of an element of A or B; C and D of any type lie as elements of 16 bits do. Registers are counted in elements.
@@ -55,7 +55,7 @@ def mma_fragment_layout(rows: int, cols: int, bits: int = 16) -> TileLayout:
 
 
 def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
-    """A `rows` × `n` tile loaded by `tcgen05.ld.32x32b.xN`: thread r holds row r, with column c in register c.
+    """Return the layout of a `rows` × `n` tile loaded by `tcgen05.ld.32x32b.xN`, with row r in thread r.
 
     PTX ISA, "tcgen05 data movement shapes", .32x32b. Raises LayoutError for an `n` or `rows` below 1.
     """
@@ -66,7 +66,7 @@ def tcgen05_ld_layout(n: int, rows: int = 128) -> TileLayout:
 
 
 def wg_local_layout(cols: int, rows: int = 128) -> TileLayout:
-    """TVM's name of `tcgen05_ld_layout`: thread r of a warpgroup holds the `cols` elements of row r."""
+    """Return `tcgen05_ld_layout` under TVM's name: thread r of a warpgroup holds the `cols` elements of row r."""
     return tcgen05_ld_layout(cols, rows)
 
 
@@ -75,7 +75,7 @@ _ATOM_BITS = {"32x32b": 32, "16x64b": 64, "16x128b": 128, "16x256b": 256}
 
 
 def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: Any) -> TileLayout:
-    """The registers of a warpgroup that a `tcgen05.ld` or `tcgen05.st` of a shape reads or writes.
+    """Return the layout of a warpgroup's registers in a `tcgen05.ld` or `tcgen05.st` of the given shape.
 
     instr_shape: "32x32b", "16x64b", "16x128b" or "16x256b". In .16x*b, warp w holds rows 16 w … 16 w + 15.
     tensor_shape: (rows, columns): 128 rows for .32x32b, 64 for the others, or 128 for two accesses of 64 rows;
@@ -107,7 +107,7 @@ def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: An
 
 
 def _sixteen_rows(rows: int, repeats: int, width: int, per_word: int) -> TileLayout:
-    """The fragment of a .16x*b shape. Registers are counted in elements, `per_word` to a register of 32 bits."""
+    """Return the fragment of a .16x*b shape, counting registers in elements, `per_word` per 32-bit register."""
     if width == 64:  # lane 4 r + 2 c + h holds column c of row r + 8 h
         halves, columns, column_strides = 1 @ laneid, (repeats, 2), (per_word, 2 @ laneid)
         registers = repeats
@@ -130,7 +130,7 @@ _DATAPATHS = {"A": 128, "B": 64, "C": 64, "D": 128, "E": 64, "F": 64, "G": 32}
 
 
 def tmem_datapath_layout(datapath: str, rows: int, cols: int, sub_slab: int = 0) -> TileLayout:
-    """The rows of the accumulator of `tcgen05.mma` in tensor memory, for one CTA.
+    """Return the layout of a `tcgen05.mma` accumulator's rows in tensor memory, for one CTA.
 
     datapath: A (M = 256, cta_group 2), D (M = 128): row r in lane r. B (M = 128, cta_group 2) and E (M = 64, .ws): 64
         rows, the second half of the columns in lanes 64 … 127. C (sparse) and F (M = 64): 16 rows in each 32 lanes. G
@@ -178,7 +178,7 @@ def tmem_mma_operand_layout(
     sparse: bool = False,
     group: Sequence[int] | None = None,
 ) -> TileLayout:
-    """The place of an operand of `tcgen05.mma` in tensor memory, for one CTA.
+    """Return the layout of a `tcgen05.mma` operand in tensor memory, for one CTA.
 
     operand: "D" for the accumulator, "A" for a matrix A in tensor memory.
     shape: its extents: (rows, columns); where the data path folds columns also (rows, 2, columns), (2, rows, columns),

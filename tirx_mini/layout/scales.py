@@ -1,4 +1,4 @@
-"""Scale factors of MMAs with block scaling: their places in tensor memory, and in shared memory before the copy there.
+"""Layouts of scale factors for block-scaled MMAs, in tensor memory and in shared memory.
 
 A factor has 8 bits. Up to four of a row along K share a column of 32 bits; 32 rows share a column, row r in lane
 r % 32; the four groups of 32 lanes hold the same (PTX ISA: "Scale Factor layout"). In shared memory, the 16 bytes of a
@@ -18,7 +18,7 @@ LANES = 32
 def sf_tmem_layout(
     rows: int, SF_K: int, sf_per_mma: int, sf_reuse: int = 1, pipe_depth: int | None = None
 ) -> TileLayout:
-    """Scale factors in tensor memory: maps (row, factor along K) to lane and column, in units of 8 bits.
+    """Return the layout of scale factors in tensor memory, from (row, factor along K) to lane and column.
 
     rows: a multiple of 32. SF_K: factors of a row along K, a multiple of 4. sf_per_mma: how many one MMA uses.
     sf_reuse: MMAs that use the same ones; each factor is then `sf_reuse` coordinates wide.
@@ -38,7 +38,7 @@ def sf_tmem_layout(
 def sf_smem_layout(
     rows: int, SF_K: int, sf_per_mma: int, sf_reuse: int = 1, pipe_depth: int | None = None
 ) -> TileLayout:
-    """Scale factors in shared memory, in the order in which tcgen05.cp copies them; `rows` is a multiple of 128.
+    """Return the layout of scale factors in shared memory, in copy order of tcgen05.cp; `rows` is a multiple of 128.
 
     The parameters are those of `sf_tmem_layout`. Raises LayoutError for other sizes.
     """
@@ -57,7 +57,7 @@ def _staged(spec: Spec, pipe_depth: int | None, stages: Spec) -> TileLayout:
 
 
 def _checked(rows: int, factors: int, per_mma: int, reuse: int, step: int) -> int:
-    """The columns of factors of a row along K. Raises LayoutError for sizes that do not fit."""
+    """Return the number of factor columns of a row along K. Raises LayoutError for unsupported sizes."""
     for name, value in (("rows", rows), ("SF_K", factors), ("sf_per_mma", per_mma), ("sf_reuse", reuse)):
         if whole(name, value) < 1:
             raise LayoutError(f"{name} is {value}, but must be at least 1")

@@ -40,7 +40,7 @@ class TmaBox:
 def tma_boxes(
     layout: Layout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor = unknown
 ) -> tuple[Coord, tuple[TmaBox, ...]]:
-    """The shared-memory side of a TMA copy of `layout[start : start + extent, …]`.
+    """Compute the shared-memory side of a TMA copy of `layout[start : start + extent, …]`.
 
     Returns the region's base in elements, and the boxes, each at most one swizzle span wide and 256 rows high. Raises
     LayoutError if the slice is not a whole number of atoms, or if its rows are not packed in the order in which TMA
@@ -97,7 +97,7 @@ class DescriptorParams:
     mn_major: bool = False
 
     def byte_offset(self, k: Coord = 0, row: int = 0) -> Coord:
-        """The start address, in bytes from the start of the buffer, of a descriptor at column `k`, row `row`.
+        """Return the start address of a descriptor at column `k`, row `row`, in bytes from the start of the buffer.
 
         `k` is a multiple of 16 bytes and `row` a multiple of 8. Inside a swizzled row this is the address before the
         swizzle: the hardware adds its own offsets before it applies the XOR, so K advances by plain addition (32 bytes
@@ -115,7 +115,7 @@ def mma_descriptor_params(
     divisor: Divisor = unknown,
     mn_major: bool = False,
 ) -> DescriptorParams:
-    """Descriptor parameters of the operand `layout[start : start + extent, …]`; by default the whole layout.
+    """Return the descriptor parameters of the operand `layout[start : start + extent, …]`, by default the whole layout.
 
     The last two dimensions are rows (M or N) and K, in the other order with `mn_major`; all earlier dimensions have
     extent 1. Raises LayoutError if the slice does not consist of whole 8-row atoms in an order that a descriptor can
@@ -158,7 +158,7 @@ def mma_descriptor_params(
 def _mn_major(
     layout: Layout, swizzle: SwizzleLayout, starts: Sequence[Coord], extents: Sequence[int], divisor: Divisor
 ) -> DescriptorParams:
-    """Descriptor parameters of a K × rows slice whose rows (M or N) are contiguous."""
+    """Return the descriptor parameters of a K × rows slice whose rows (M or N) are contiguous."""
     if known_divisor(starts[-2], divisor) % ATOM_ROWS or extents[-2] % ATOM_ROWS:
         raise LayoutError(f"K must begin and end at a multiple of {ATOM_ROWS}, where M or N is contiguous")
     shape = (layout.shape[-2], extents[-1])
@@ -178,7 +178,7 @@ def _mn_major(
 
 
 def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: SwizzleLayout) -> tuple[int, int, int, int]:
-    """The strides of a tile as (group of 8 rows, row in the group, slab, column in the slab); 0 for an extent of 1."""
+    """Return the strides of a tile as (8-row group, row in group, slab, column in slab), with 0 for an extent of 1."""
     rows, cols = shape
     if rows % ATOM_ROWS or cols % swizzle.span:
         raise LayoutError(f"{rows} × {cols} elements are not a whole number of {ATOM_ROWS} × {swizzle.span} atoms")
@@ -191,12 +191,12 @@ def _atom_strides(region: SlicedLayout, shape: tuple[int, int], swizzle: Swizzle
 
 
 def swizzle_mode(layout: Layout) -> SwizzleMode:
-    """The swizzle of `layout`; SWIZZLE_NONE for a layout without one."""
+    """Return the swizzle mode of `layout`, or SWIZZLE_NONE."""
     return layout.swizzle.mode if isinstance(layout, ComposeLayout) else SwizzleMode.SWIZZLE_NONE
 
 
 def vector_length(layout: Layout) -> int:
-    """The length of the longest vectors along the last dimension that are contiguous and aligned in memory.
+    """Return the length of the longest contiguous and aligned vectors along the last dimension.
 
     Vectors begin at each multiple of that length. It is 1 if the last dimension is not contiguous, and at most 16 bytes
     if the layout is swizzled.

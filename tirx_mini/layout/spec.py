@@ -16,7 +16,7 @@ from .axis import AXES, Axis, LayoutError, Offset, Stride, m, whole
 
 @dataclass(frozen=True)
 class Iter:
-    """One digit of a coordinate. It runs over 0 … extent - 1, and each step moves `stride` along `axis`."""
+    """A digit of a coordinate, which runs over 0 … extent - 1 and moves `stride` along `axis` per step."""
 
     extent: int
     stride: int
@@ -28,7 +28,7 @@ class Iter:
 
     @property
     def reach(self) -> int:
-        """The distance from the first place to the last."""
+        """The distance between the first and last places."""
         return (self.extent - 1) * self.stride
 
 
@@ -40,7 +40,7 @@ Dim = tuple[Iter, ...]
 
 @dataclass(frozen=True)
 class Replica:
-    """The value of `R[shape : strides]`: each element is at several places, one for each value of these iters."""
+    """The value of `R[shape : strides]`: one copy of each element per value of these iters."""
 
     iters: Dim
 
@@ -53,7 +53,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Spec:
-    """The value of `S[shape : strides]`: one tuple of iters per logical dimension.
+    """The value of `S[shape : strides]`: a tuple of iters for each logical dimension.
 
     replica: the iters of `+ R[shape : strides]`, over which the copies of an element lie.
     offset: the place of the first element, from `+ 64` or `+ 16@TLane`; each axis once.
@@ -132,7 +132,7 @@ R = _ReplicaBuilder()
 
 
 def unravel(number: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:
-    """The logical coordinates of the element with the row-major `number`."""
+    """Return the logical coordinates of the element with the row-major `number`."""
     coords: list[Coord] = []
     inner = math.prod(shape)
     for position, extent in enumerate(shape):
@@ -143,7 +143,7 @@ def unravel(number: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:
 
 
 def ravel(coords: Sequence[Coord], shape: Sequence[int]) -> Coord:
-    """The row-major number of the element at `coords`."""
+    """Return the row-major number of the element at `coords`."""
     number: Coord = 0
     for coord, extent in zip(coords, shape, strict=True):
         number = add(mul(number, extent), coord)
@@ -151,7 +151,7 @@ def ravel(coords: Sequence[Coord], shape: Sequence[int]) -> Coord:
 
 
 def still(axis: Axis) -> Dim:
-    """A dimension of extent 1, which never moves."""
+    """Return a dimension of extent 1, which never moves."""
     return (Iter(1, 0, axis),)
 
 

@@ -45,12 +45,12 @@ class SwizzleMode(enum.Enum):
 
     @property
     def span_bytes(self) -> int:
-        """Bytes per row of the atom (16, 32, 64 or 128), which limits the inner extent of a TMA box."""
+        """The bytes per row of the atom (16, 32, 64 or 128), which bound the inner extent of a TMA box."""
         return CHUNK_BYTES << self.value
 
     @property
     def atom_bytes(self) -> int:
-        """Bytes per atom: 128, 256, 512 or 1024. The pattern repeats after an atom and is aligned to it."""
+        """The bytes per atom (128, 256, 512 or 1024), after which the pattern repeats and to which it is aligned."""
         return ATOM_ROWS * self.span_bytes
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class SwizzleMode(enum.Enum):
 
 @dataclass(frozen=True)
 class SwizzleLayout:
-    """The swizzle `mode` as a permutation of places, in elements of `bits` bits. It is its own inverse."""
+    """The swizzle `mode` as a self-inverse permutation of places, in elements of `bits` bits."""
 
     mode: SwizzleMode
     bits: int
@@ -80,21 +80,21 @@ class SwizzleLayout:
 
     @property
     def chunk(self) -> int:
-        """Elements per 16-byte chunk, which the swizzle keeps together."""
+        """The elements per 16-byte chunk, which the swizzle moves as a unit."""
         return CHUNK_BYTES * 8 // self.bits
 
     @property
     def span(self) -> int:
-        """Elements per row of the atom."""
+        """The elements per row of the atom."""
         return self.chunk << self.mode.value
 
     @property
     def atom(self) -> int:
-        """Elements per atom. Places a whole number of atoms apart are swizzled in the same way."""
+        """The elements per atom; places whole atoms apart are swizzled alike."""
         return self.span * ATOM_ROWS
 
     def __call__(self, place: Coord) -> Coord:
-        """The swizzled place: each chunk bit of the address is XORed with the bit three positions above it."""
+        """Return the swizzled place: each chunk bit is XORed with the address bit three positions above it."""
         if self.mode is SwizzleMode.SWIZZLE_NONE:
             return place
         return place ^ ((place >> 3) & (self.span - self.chunk))
@@ -102,7 +102,7 @@ class SwizzleLayout:
 
 @dataclass(frozen=True, init=False)
 class ComposeLayout(FlatSwizzle, Layout):
-    """`swizzle` after `tile_layout`: the tile gives an element's place in memory, the swizzle moves it within its atom.
+    """A swizzled layout: `tile_layout` places an element in memory, and `swizzle` permutes it within its atom.
 
     The buffer must be aligned to `swizzle.mode.atom_bytes`. Raises LayoutError for a tile in another memory.
     """
@@ -118,7 +118,7 @@ class ComposeLayout(FlatSwizzle, Layout):
         tile_layout: TileLayout | None = None,
         swizzle_inner: bool = True,
     ) -> None:
-        """``ComposeLayout(swizzle, tile)``, or, as in TVM, ``ComposeLayout(per_element, swizzle_len, atom_len, tile)``.
+        """Create ``ComposeLayout(swizzle, tile)``, or ``ComposeLayout(per_element, swizzle_len, atom_len, tile)``.
 
         In TVM's form the swizzle XORs, in the number of a chunk of 2 ** per_element elements, its last `swizzle_len`
         bits with those from bit `atom_len` on. The hardware has chunks of 16 bytes, `swizzle_len` up to 3 and
@@ -160,19 +160,19 @@ class ComposeLayout(FlatSwizzle, Layout):
         return self.with_tile(self.tile_layout.reshape(shape))
 
     def with_tile(self, tile: TileLayout) -> ComposeLayout:
-        """The same swizzle over another tile."""
+        """Return the same swizzle over another tile."""
         return ComposeLayout(self.swizzle, tile)
 
     def pack(self, num: int) -> ComposeLayout:
-        """`num` neighbouring elements as one: `TileLayout.pack`, with the same chunks of bytes."""
+        """Pack `num` neighbouring elements into one, as `TileLayout.pack`, with the same byte chunks."""
         return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits * num), self.tile_layout.pack(num))
 
     def unpack(self, num: int) -> ComposeLayout:
-        """Each element as `num` contiguous ones: `TileLayout.unpack`, with the same chunks of bytes."""
+        """Unpack each element into `num` contiguous ones, as `TileLayout.unpack`, with the same byte chunks."""
         return ComposeLayout(SwizzleLayout(self.swizzle.mode, self.swizzle.bits // num), self.tile_layout.unpack(num))
 
     def is_trivial(self) -> bool:
-        """Return whether the swizzle moves nothing, and the elements are in row-major order."""
+        """Return whether the swizzle is the identity and the elements are in row-major order."""
         return self.swizzle.mode is SwizzleMode.SWIZZLE_NONE and self.tile_layout.is_trivial()
 
     def place(self, *coords: Coord) -> dict[Axis, Coord]:
@@ -197,7 +197,7 @@ class ComposeLayout(FlatSwizzle, Layout):
 
 
 def _bits_of(per_element: int, swizzle_len: object, atom_len: object, swizzle_inner: bool) -> SwizzleLayout:
-    """The swizzle that TVM describes by its bits. Raises LayoutError for one that the hardware does not have."""
+    """Return the swizzle that TVM describes by its bits. Raises LayoutError if the hardware lacks it."""
     bits = CHUNK_BYTES * 8 >> per_element if 0 <= per_element <= 7 else 0
     known = isinstance(swizzle_len, int) and 0 <= swizzle_len <= 3
     if bits < 4 or not known or (swizzle_len and (atom_len != 3 or not swizzle_inner)):
@@ -210,7 +210,7 @@ def _bits_of(per_element: int, swizzle_len: object, atom_len: object, swizzle_in
 
 
 def mma_atom_shape(dtype: Any, mode: SwizzleMode | int, shape: Sequence[int] | None = None) -> list[int]:
-    """The extents of the atom of a swizzle, with ones before them where `shape` has more dimensions.
+    """Return the extents of a swizzle atom, with leading ones if `shape` has more dimensions.
 
     Raises LayoutError without a swizzle.
     """
@@ -222,7 +222,7 @@ def mma_atom_shape(dtype: Any, mode: SwizzleMode | int, shape: Sequence[int] | N
 
 
 def mma_atom_layout(dtype: Any, mode: SwizzleMode | int) -> Layout:
-    """The places of the elements of one atom of a swizzle, in their order.
+    """Return the layout of one swizzle atom's elements.
 
     Raises LayoutError without a swizzle.
     """
@@ -231,7 +231,7 @@ def mma_atom_layout(dtype: Any, mode: SwizzleMode | int) -> Layout:
 
 
 def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
-    """The shared-memory layout of a tile that TMA reads or writes and that the tensor core reads K-major.
+    """Return the shared-memory layout of a tile that TMA accesses and that the tensor core reads K-major.
 
     The atom of 8 rows × `mode.span_bytes` is tiled over the last two dimensions, rows first: a tile that is wider than
     the span is a sequence of span-wide slabs, each with all rows. Earlier dimensions (stages, consumers) are outermost.
@@ -274,7 +274,7 @@ def _tile_shape(shape: Any) -> tuple[int, ...]:
 
 
 def dtype_bits(dtype: Any) -> int:
-    """The width in bits of one element of `dtype`.
+    """Return the width in bits of an element of `dtype`.
 
     dtype: a name such as "float16", a class of that name, or an object that has `.bits` or prints as such a name.
 
@@ -293,7 +293,7 @@ def dtype_bits(dtype: Any) -> int:
 
 
 def _total(digits: Sequence[tuple[Iter, Coord]], unit: int = 1) -> Coord:
-    """The sum of digits times strides, in units of `unit` elements."""
+    """Return the sum of digits times strides, in units of `unit` elements."""
     place: Coord = 0
     for it, digit in digits:
         place = add(place, mul(digit, it.stride // unit))

@@ -1,4 +1,4 @@
-"""`Layout`, a map from coordinates to places, and `TileLayout`, one of strides along named axes."""
+"""The layout classes: `Layout`, a map from coordinates to places, and `TileLayout`, with strides along named axes."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Layout(ABC):
 
     @abstractmethod
     def place(self, *coords: Coord) -> dict[Axis, Coord]:
-        """`apply`, with a coordinate for each dimension of the layout."""
+        """Return the place of an element, with one coordinate per dimension of the layout."""
 
     def apply(self, *coords: Coord, shape: Sequence[int] | None = None) -> dict[Axis, Coord]:
-        """The place of the element at `coords` on each axis; for memory, in elements.
+        """Return the place of the element at `coords` on each axis, in elements for memory.
 
         coords: one coordinate per dimension: an int, a NumPy array (arrays broadcast) or a symbolic expression. It
             must be within the shape; this is not checked. A single coordinate is the row-major number of an element.
@@ -65,50 +65,50 @@ class Layout(ABC):
 
     @abstractmethod
     def cosize(self, axis: Axis = m) -> int:
-        """The number of places that the layout needs along `axis`: one more than the last place it uses."""
+        """Return the number of places needed along `axis`, one more than the last place used."""
 
     @abstractmethod
     def reshape(self, shape: Sequence[int]) -> Layout:
-        """The same layout with another logical `shape`; like `reshape`, it keeps the row-major order.
+        """Return the layout with another logical `shape`, preserving the row-major order.
 
         Raises LayoutError if a new extent cuts through a digit that it does not divide.
         """
 
     @abstractmethod
     def permute_dims(self, perm: Sequence[int]) -> Self:
-        """The dimensions in another order."""
+        """Permute the dimensions."""
 
     @abstractmethod
     def canonicalize(self) -> Self:
-        """The same map with the fewest iters, each a dimension of its own."""
+        """Return the same map with the fewest iters, each its own dimension."""
 
     @abstractmethod
     def storage(self) -> Self:
-        """The elements of one thread, or the layout itself where its elements belong to no thread."""
+        """Return the layout of one thread's elements, or the layout itself if they belong to no thread."""
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
 
     def size(self, axis: Axis | str | None = None) -> int:
-        """The number of logical elements; with an axis, the number of steps along it."""
+        """Return the number of logical elements, or with an axis the number of steps along it."""
         if axis is None:
             return math.prod(self.shape)
         return math.prod(it.extent for it in self.linear.iters if it.axis == axis)
 
     def span(self, axis: Axis | str = m) -> int:
-        """TVM's name of `cosize`."""
+        """Return `cosize`, under TVM's name."""
         return self.cosize(AXES.get(axis, m) if isinstance(axis, str) else axis)
 
     def apply_m(self, *coords: Coord) -> Coord:
-        """The place in memory, in elements. Raises LayoutError for a layout with any other axis."""
+        """Return the place in memory, in elements. Raises LayoutError for a layout with any other axis."""
         if self.axes not in ((m,), ()):
             axes = ", ".join(map(str, self.axes))
             raise LayoutError(f"apply_m needs a layout over memory only, but {self} places elements on {axes}")
         return self.apply(*coords).get(m, 0)
 
     def to_table(self) -> dict[Axis, np.ndarray]:
-        """The whole map as a table: for each axis, an int64 array of the logical shape."""
+        """Return the whole map as a table: an int64 array of the logical shape for each axis."""
         coords = np.indices(self.shape, dtype=np.int64, sparse=True)
         return {
             axis: np.array(np.broadcast_to(np.asarray(place, dtype=np.int64), self.shape))
@@ -130,17 +130,17 @@ class TileLayout(Flat, Layout):
             raise LayoutError(f"TileLayout takes S[shape : strides], not {described(self.spec)}")
 
     def with_dims(self, dims: Sequence[Dim]) -> Self:
-        """A layout of other dimensions, with the copies and the offset of this one."""
+        """Return a layout with other dimensions, keeping the copies and the offset."""
         return type(self)(replace(self.spec, dims=tuple(dims)))
 
     @property
     def offset(self) -> dict[Axis, int]:
-        """The place of the first element on each axis where it is not 0."""
+        """The place of the first element on each axis where it is nonzero."""
         return {stride.axis: stride.value for stride in self.spec.offset}
 
     @property
     def is_plain(self) -> bool:
-        """Return whether each element is at one place, and the first at 0 on each axis."""
+        """Return whether each element has one place, and the first is at 0 on each axis."""
         return not self.spec.replica and not self.spec.offset
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class TileLayout(Flat, Layout):
         return places
 
     def digits(self, *coords: Coord) -> Iterator[tuple[Iter, Coord]]:
-        """Each iter of extent above 1, with the digit of its coordinate. Iters that continue one another are merged."""
+        """Return each iter of extent above 1 with its digit, merging iters that continue one another."""
         if len(coords) != self.ndim:
             raise LayoutError(f"{self} takes {self.ndim} coordinates, not {len(coords)}")
         for dim, coord in zip(self.dims, coords, strict=True):
@@ -198,11 +198,12 @@ class TileLayout(Flat, Layout):
         return self.with_dims(dims[::-1])
 
     def simplify(self) -> TileLayout:
-        """The same map with the fewest iters. It makes many equivalent layouts of one shape compare equal."""
+        """Return the same map with the fewest iters, so that equivalent layouts of a shape usually compare equal."""
         return self.with_dims([coalesce(dim) or still(dim[0].axis) for dim in self.dims])
 
     def pack(self, num: int) -> TileLayout:
-        """`num` neighbouring elements of the last dimension as one. Raises LayoutError if they are not contiguous."""
+        """Pack `num` neighbours of the last dimension into one element. Raises LayoutError if they are not contiguous.
+        """
         num = whole("num", num)
         *outer, last = (coalesce(dim) for dim in self.dims)
         inner = last[-1] if last else still(m)[0]
@@ -215,14 +216,14 @@ class TileLayout(Flat, Layout):
         return _scaled(self, [*outer, ends], lambda elements: elements // num)
 
     def unpack(self, num: int) -> TileLayout:
-        """Each element as `num` contiguous ones, along the last dimension."""
+        """Unpack each element into `num` contiguous ones, along the last dimension."""
         num = whole("num", num)
         dims = [*self.dims[:-1], (*self.dims[-1], Iter(num, 0))]
         made = _scaled(self, dims, lambda elements: elements * num)
         return made.with_dims([*made.dims[:-1], (*made.dims[-1][:-1], Iter(num, 1))])
 
     def tile_to(self, to_shape: Sequence[int], current_shape: Sequence[int]) -> TileLayout:
-        """This layout, of `current_shape`, repeated row-major until it fills `to_shape`."""
+        """Repeat this layout, of `current_shape`, in row-major order until it fills `to_shape`."""
         pairs = list(zip(to_shape, current_shape, strict=len(to_shape) == len(current_shape)))
         if len(to_shape) != len(current_shape) or any(extent % tile for extent, tile in pairs):
             raise LayoutError(f"the shape {tuple(to_shape)} is not a whole number of tiles {tuple(current_shape)}")
@@ -230,7 +231,7 @@ class TileLayout(Flat, Layout):
         return self.tile(TileLayout(S[counts]), counts, current_shape)
 
     def permute_dims(self, perm: Sequence[int]) -> Self:
-        """The dimensions in another order."""
+        """Permute the dimensions."""
         if sorted(perm) != list(range(self.ndim)):
             order = ", ".join(map(described, perm))
             raise LayoutError(f"({order}) is not an order of the {self.ndim} dimensions of {self}")
@@ -238,7 +239,7 @@ class TileLayout(Flat, Layout):
 
 
 def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
-    """Take the fastest iters that make up `extent` from the end of `rest`; split the last one if it is longer."""
+    """Take the fastest iters that make up `extent` from the end of `rest`, splitting the last one if it is longer."""
     taken: list[Iter] = []
     need = extent
     while need > 1 and rest:
@@ -256,7 +257,7 @@ def _take(rest: list[Iter], extent: int, layout: TileLayout) -> Dim:
 
 
 def _scaled(tile: TileLayout, dims: Sequence[Dim], scale: Callable[[int], int]) -> TileLayout:
-    """`dims` with the copies and the offset of `tile`, all with `scale` applied to distances in memory."""
+    """Apply `scale` to the memory distances of `dims`, and of the copies and offset of `tile`."""
 
     def scaled(it: Iter) -> Iter:
         return replace(it, stride=scale(it.stride)) if it.axis == m and it.extent > 1 else it

@@ -1,4 +1,4 @@
-"""The lowering pipeline: translates tiles and scopes to the code of one thread."""
+"""The lowering pipeline, which translates tiles and scopes to per-thread code."""
 
 from .barriers import insert_barriers
 from .bind import TENSOR_INTRIN, Kernels, split_kernels

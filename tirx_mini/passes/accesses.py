@@ -1,4 +1,4 @@
-"""The uses of memory that the threads of a CTA share, and the pairs of uses that a barrier must separate."""
+"""Analysis of accesses to shared memory, and of the conflicting pairs that a barrier must separate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READ, WRITE = "read", "write"
 
 @dataclass(frozen=True)
 class Use:
-    """A use of a buffer.
+    """An access to a buffer.
 
     kind: READ, WRITE, or the name of an atomic operation.
     own: the dimensions along which each thread has an element of its own: the buffer as it is seen, the dimension, and
@@ -40,7 +40,7 @@ class Use:
     own: frozenset[tuple[Buffer, int, bytes]] = frozenset()
 
     def conflicts(self, other: Use) -> bool:
-        """Return whether two threads that use a buffer so must be ordered."""
+        """Return whether two threads with these accesses to a buffer must be ordered."""
         return (self.kind != other.kind or self.kind == WRITE) and not self.own & other.own
 
 
@@ -48,7 +48,7 @@ Uses = dict[Buffer, set[Use]]
 
 
 class SharedUses:
-    """Finds the uses of shared and tensor memory in a statement.
+    """Collects the accesses to shared and tensor memory in a statement.
 
     ordered: buffers whose uses need no barrier, because mbarriers order them.
     """
@@ -58,7 +58,7 @@ class SharedUses:
         self.known = known
 
     def of(self, *nodes: Stmt | Expr) -> Uses:
-        """The uses in some statements or expressions."""
+        """Return the accesses in the given statements or expressions."""
         found: Uses = {}
         for node in nodes:
             self._gather(node, found)
@@ -83,7 +83,8 @@ class SharedUses:
             self._gather(child, found)
 
     def _call(self, call: Call, found: Uses) -> None:
-        """An instruction uses what it is given the address of, and may write it unless the table denies it."""
+        """Collect an instruction's accesses to its address operands, which may be writes unless the table excludes it.
+        """
         entry = instruction_of(call)
         kind = WRITE
         if entry is not None and Memory.SHARED in entry.reads:
@@ -118,7 +119,7 @@ class SharedUses:
 
 
 def _mbarriers(body: Stmt) -> set[Buffer]:
-    """The buffers in shared memory that hold mbarriers: instructions use them as such."""
+    """Return the shared buffers that instructions use as mbarriers."""
     found: set[Buffer] = set()
     for call in walk(body):
         entry = instruction_of(call)

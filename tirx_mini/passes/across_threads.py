@@ -1,4 +1,4 @@
-"""Reductions of blocks across threads: a loop that reduces, and that ``threadIdx`` counts."""
+"""Cross-thread reductions of blocks, where a reduction loop is bound to ``threadIdx``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPERATIONS = ("+", "*", "max", "min")
 
 
 def reduce_across_threads(body: Stmt) -> Stmt:
-    """`body` with each reduction that threads share written out.
+    """Lower each reduction that threads share.
 
     Each thread combines the values of its iterations and puts the result into shared memory; one thread combines those
     of all threads and stores the result, or each thread does where the result is in its registers.
@@ -48,7 +48,7 @@ def reduce_across_threads(body: Stmt) -> Stmt:
 
 
 class _Across(Mutator):
-    """Replaces the nests of loops from the outermost loop that reduces on."""
+    """Replaces loop nests, starting at the outermost reduction loop."""
 
     def __init__(self) -> None:
         self.around: list[For] = []
@@ -78,7 +78,7 @@ class _Across(Mutator):
 
 
 def _nest(node: For) -> tuple[list[For], Block] | None:
-    """Loops that hold only a block, and it."""
+    """Return a perfect loop nest around a single block, and the block."""
     loops: list[For] = []
     inner: Stmt = node
     while isinstance(inner, For):
@@ -88,7 +88,7 @@ def _nest(node: For) -> tuple[list[For], Block] | None:
 
 
 def _reducing(block: Block) -> set[object]:
-    """The parts of the values of a block's reduction variables."""
+    """Return the subexpressions of the bindings of a block's reduction variables."""
     pairs = zip(block.kinds, block.values, strict=True)
     return {part for kind, value in pairs if kind == REDUCE for part in walk(value)}
 
@@ -104,7 +104,7 @@ def _error(block: Block, loop: For, why: str, hint: str | None = None) -> TirxEr
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A reduction that threads share.
+    """A reduction shared by threads.
 
     around: the loops around the nest, within the same block. loops: those of the nest, of which the first one reduces.
     reducing: the variables of those that do.
@@ -168,7 +168,7 @@ class _Shared:
         return body
 
     def _conditions(self, values: dict[Var, Expr]) -> tuple[list[Expr], list[Expr]]:
-        """The conditions under which an iteration is executed: those on what is reduced, and those on the element."""
+        """Return the conditions of an iteration, split into those on reduction variables and those on the element."""
         predicate = self.block.predicate
         parts = [] if predicate is None else _conjuncts(substitute(predicate, values))
         inside = [part for part in parts if set(walk(part)) & self.reducing_vars]

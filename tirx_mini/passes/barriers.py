@@ -1,4 +1,4 @@
-"""Barriers between the threads of a CTA that use the same memory."""
+"""Insertion of barriers between the threads of a CTA that access the same memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FREE_BARRIERS = 8
 
 @dataclass
 class _Since:
-    """The uses of buffers since the last barrier.
+    """The accesses to buffers since the last barrier.
 
     parts: those of only some threads, with these threads.
     """
@@ -48,12 +48,12 @@ class _Since:
     parts: list[tuple[Team, Uses]] = field(default_factory=list)
 
     def conflicts(self, later: Uses, team: Team, roles: bool) -> bool:
-        """Return whether `later` uses by a team need a barrier before them."""
+        """Return whether the accesses `later` by a team require a preceding barrier."""
         parts = (part for other, part in self.parts if not (roles and _have_roles(other, team)))
         return _conflict(self.uses, later) or any(_conflict(part, later) for part in parts)
 
     def of(self, team: Team) -> _Since:
-        """The uses of exactly this team by itself."""
+        """Return the accesses of exactly this team."""
         found = _Since()
         for other, part in self.parts:
             if other.same_threads(team):
@@ -61,7 +61,7 @@ class _Since:
         return found
 
     def without(self, team: Team) -> _Since:
-        """All uses except the uses of exactly this team."""
+        """Return all accesses except those of exactly this team."""
         return _Since(self.uses, [(other, part) for other, part in self.parts if not other.same_threads(team)])
 
     def add(self, later: Uses) -> None:
@@ -86,7 +86,7 @@ def _conflict(earlier: Uses, later: Uses) -> bool:
 
 
 def _have_roles(one: Team, other: Team) -> bool:
-    """Return whether two teams are other whole warpgroups, which may have roles and order their uses by mbarriers."""
+    """Return whether two teams are disjoint sets of whole warpgroups, which may synchronise by mbarriers."""
     apart = one.first + one.count <= other.first or other.first + other.count <= one.first
     return apart and all(number % WARPGROUP_SIZE == 0 for t in (one, other) for number in (t.first, t.count))
 
@@ -94,7 +94,7 @@ def _have_roles(one: Team, other: Team) -> bool:
 def insert_barriers(
     body: Stmt, threads: int, *, numbers: Mapping[Var, Expr] | None = None, roles: bool = False
 ) -> Stmt:
-    """`body` with a barrier wherever a thread may read what another has written, or overwrite what it uses.
+    """Insert barriers wherever a thread may read or overwrite data that another thread accesses.
 
     threads: how many threads a CTA has. Hints of teams say which of them execute a part; they are gone afterwards.
     numbers: the values of variables that stand for indices of threads.
@@ -118,7 +118,7 @@ class _Placer:
         self.numbers: dict[tuple[int, int], int] = {}
 
     def stmt(self, stmt: Stmt, since: _Since, team: Team) -> Stmt:
-        """`stmt` with its barriers, after uses `since` the last one, which it updates."""
+        """Insert barriers into `stmt`, given the accesses `since` the last barrier, which is updated."""
         if isinstance(stmt, Seq):
             return seq(*(self.stmt(part, since, team) for part in stmt.stmts), span=stmt.span)
         if isinstance(stmt, Scope):
@@ -135,7 +135,7 @@ class _Placer:
         return made
 
     def _whole(self, stmt: Stmt, since: _Since, team: Team) -> Stmt:
-        """A statement with a barrier before it at most."""
+        """Insert at most one barrier, before the statement."""
         uses = self.shared.of(stmt)
         before = self._needed(stmt, uses, since, team)
         since.add(uses)
@@ -168,7 +168,7 @@ class _Placer:
         return replace(loop, body=self.stmt(loop.body, since, team))
 
     def _branch(self, branch: If, since: _Since, team: Team) -> Stmt:
-        """A branch: barriers inside are for the threads that take it, where their numbers say which these are."""
+        """Insert barriers into a branch, restricted to the threads that take it if these are known."""
         inner = self._taken(branch.cond, team)
         condition = self.shared.of(branch.cond)
         before = self._needed(branch, condition, since, team)
@@ -189,7 +189,7 @@ class _Placer:
         return seq(before, replace(branch, then=then, orelse=orelse))
 
     def _taken(self, condition: Expr, team: Team) -> Team | None:
-        """The threads of a team that take a branch: all of them where they agree; None where it is not known."""
+        """Return the team members that take a branch: all if they agree, or None if unknown."""
         if self.known.agree([condition], team.first, team.count):
             return team
         for part in conjuncts(condition):
@@ -201,7 +201,7 @@ class _Placer:
         return team if taken is not None and taken.count == 0 else taken
 
     def _check(self, stmt: Stmt, *sides: Stmt | None) -> None:
-        """Raises `TirxError` if a part of a statement that only some threads execute needs barriers.
+        """Raise `TirxError` if a divergent part of a statement needs barriers.
 
         Nothing else orders the threads of a program without roles.
         """
@@ -216,7 +216,7 @@ class _Placer:
             )
 
     def _parted(self, branch: If, since: _Since, team: Team, inner: Team, before: Stmt | None) -> Stmt:
-        """A branch of some of the threads, in which a wait for all would hang."""
+        """Insert barriers into a divergent branch, in which a CTA-wide barrier would hang."""
         sides: list[Stmt | None] = []
         others = team.part(unary("not", branch.cond)) or team
         taken = [(branch.then, inner)] if branch.orelse is None else [(branch.then, inner), (branch.orelse, others)]
@@ -233,7 +233,7 @@ class _Placer:
         return seq(before, replace(branch, then=then, orelse=orelse))
 
     def _barrier(self, before: Stmt, team: Team) -> Stmt:
-        """A barrier of the threads of a team."""
+        """Return a barrier for the threads of a team."""
         if team.barrier == 0:
             return Evaluate(NAMES["cuda.cta_sync"].call(span=before.span), span=before.span)
         number = team.barrier
@@ -243,7 +243,7 @@ class _Placer:
 
 
 def _meetings(stmt: Stmt) -> int:
-    """Return the number of barriers of all threads in a statement."""
+    """Return the number of CTA-wide barriers in a statement."""
     return sum(meets_all(part) for part in walk(stmt) if isinstance(part, Expr))
 
 
@@ -252,7 +252,7 @@ def _only_writes(uses: Uses) -> bool:
 
 
 def _is_one_store(body: Stmt) -> bool:
-    """Return whether a body is one store, in loops and conditions; names may be given to values before it."""
+    """Return whether a body is a single store inside loops and conditions, apart from value bindings before it."""
     while isinstance(body, (For, If, Seq)):
         if isinstance(body, Seq):
             if not all(isinstance(part, Bind) for part in body.stmts[:-1]):

@@ -1,4 +1,4 @@
-"""BindLoops: loops that a schedule bound become the CTAs and threads of a kernel, with barriers between them."""
+"""The BindLoops pass: map scheduled loops to CTAs and threads, with barriers between them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TENSOR_INTRIN = "tensor_intrin"
 
 @dataclass(frozen=True)
 class Kernels:
-    """A function as the kernels that a host launches one after the other.
+    """A function split into kernels that the host launches in order.
 
     functions: the kernels; the parameters of each are those of the function, and temporaries, that it uses.
     temporaries: buffers in global memory from one kernel to a later one.
@@ -66,7 +66,7 @@ class Kernels:
 
 
 def split_kernels(func: PrimFunc) -> Kernels:
-    """The kernels of a function: one for each nest of loops at its top.
+    """Split a function into kernels, one per top-level loop nest.
 
     Raises `TirxError` for a nest none of whose loops is bound to the grid.
     """
@@ -91,7 +91,7 @@ def split_kernels(func: PrimFunc) -> Kernels:
 
 
 def bind_loops(func: PrimFunc) -> PrimFunc:
-    """A function whose loops a schedule arranged, as a kernel; any other function is returned as it is.
+    """Convert a scheduled function to a kernel; any other function is returned unchanged.
 
     Raises `TirxError` where the function is several kernels, or has loops that are not for a GPU.
     """
@@ -116,7 +116,7 @@ def bind_loops(func: PrimFunc) -> PrimFunc:
 
 
 def _grid(func: PrimFunc) -> dict[str, int]:
-    """The extent of each index that a loop is bound to: the largest of its loops."""
+    """Return the extent of each bound index: the maximum over its loops."""
     extents: dict[str, int] = {}
     for node in func.nodes:
         if isinstance(node, For) and node.kind == THREAD:
@@ -134,7 +134,7 @@ def _grid(func: PrimFunc) -> dict[str, int]:
 
 
 def _ids(extents: dict[str, int]) -> tuple[list[Stmt], dict[str, Var]]:
-    """The declarations of the indices, and their variables."""
+    """Return the declarations of the indices, with their variables."""
     names: dict[str, Var] = {}
     found: list[Stmt] = []
     for prefix, kind, parent in (("blockIdx", "cta", "kernel"), ("threadIdx", "thread", "cta")):
@@ -148,12 +148,12 @@ def _ids(extents: dict[str, int]) -> tuple[list[Stmt], dict[str, Var]]:
 
 
 def _threads(extents: Mapping[str, int]) -> int:
-    """The number of threads of a CTA."""
+    """Return the number of threads in a CTA."""
     return prod(extent for index, extent in extents.items() if index.startswith("threadIdx"))
 
 
 def _numbers(extents: Mapping[str, int], names: Mapping[str, Var]) -> dict[Var, Expr]:
-    """The indices of a thread as functions of its number."""
+    """Return the thread indices as functions of the linear thread index."""
     number: Expr = special("threadIdx.x")
     found: dict[Var, Expr] = {}
     for index in (f"threadIdx.{axis}" for axis in _AXES):
@@ -165,7 +165,7 @@ def _numbers(extents: Mapping[str, int], names: Mapping[str, Var]) -> dict[Var, 
 
 
 class _Bind(Mutator):
-    """Replaces bound loops by indices, and loops that choose how a CPU computes by serial ones.
+    """Replaces bound loops by indices, and CPU loop kinds by serial loops.
 
     An iteration that a thread is not to execute, because its index is beyond the extent of a loop, is left out where it
     stores: barriers around it are still for all threads. Where several threads would store the same element, the first
@@ -230,7 +230,7 @@ class _Bind(Mutator):
         return node
 
     def _once(self, node: BufferStore) -> Iterator[Expr]:
-        """Conditions under which one thread stores an element that several would store."""
+        """Return the conditions under which a single thread stores an element that several threads compute."""
         shared_by = {"global": ("blockIdx", "threadIdx"), "shared": ("threadIdx",)}.get(node.buffer.scope, ())
         inside = {part for index in node.indices for part in walk(index)}
         for index, extent in self.extents.items():
@@ -239,7 +239,7 @@ class _Bind(Mutator):
 
 
 def _narrow(node: BufferStore, analyzer: Analyzer) -> Stmt:
-    """A store as a GPU executes it: a copy of an aligned vector of up to 16 bytes, or a store of each element."""
+    """Legalise a vector store for GPUs: an aligned copy of up to 16 bytes, or one store per element."""
     index = node.indices[-1]
     if not isinstance(index, Ramp):
         return node
@@ -256,7 +256,7 @@ def _narrow(node: BufferStore, analyzer: Analyzer) -> Stmt:
 
 
 def _aligned(buffer: Buffer, indices: Sequence[Expr], lanes: int, analyzer: Analyzer) -> bool:
-    """Return whether the vector at `indices` begins at a multiple of its size."""
+    """Return whether the vector at `indices` is aligned to its size."""
     strides = [1] * buffer.ndim
     if buffer.layout is not None:
         units = ([int(dim == along) for dim in range(buffer.ndim)] for along in range(buffer.ndim))
@@ -272,7 +272,7 @@ def _aligned(buffer: Buffer, indices: Sequence[Expr], lanes: int, analyzer: Anal
 
 
 class _Lane(Mutator):
-    """An operation on vectors, reduced to one lane."""
+    """Extracts one lane of a vector operation."""
 
     def __init__(self, lane: Var) -> None:
         self.lane = lane

@@ -1,4 +1,4 @@
-"""LowerBlocks: blocks become the statements in them, and the buffers between them as small as their use allows."""
+"""The LowerBlocks pass: replace blocks by their bodies, and compact the buffers between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STORAGE_ALIGN = "buffer_dim_align"
 
 
 def lower_blocks(func: PrimFunc) -> PrimFunc:
-    """`func` without blocks; a function without any is returned as it is.
+    """Lower all blocks; a function without blocks is returned unchanged.
 
     The initialisation of a reduction is executed where all of its variables are at their first value. A buffer that one
     iteration of some loops fills and empties is allocated within them, for what that iteration accesses.
@@ -46,7 +46,7 @@ def lower_blocks(func: PrimFunc) -> PrimFunc:
 
 @dataclass
 class _Blocks(Mutator):
-    """Replaces blocks.
+    """Replaces blocks by their bodies.
 
     carried: the variables of loops whose iterations continue one another.
     paddings: how the storage of buffers is padded.

@@ -1,4 +1,4 @@
-"""Buffers as small as their use allows: allocated in the innermost loop that all accesses share."""
+"""Compaction of buffers: allocate each in the innermost loop that contains all its accesses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .regions import box
 
 
 class Padding(NamedTuple):
-    """The rows of a buffer along dimension `dim` are ``factor * n + offset`` elements apart."""
+    """Padding of a buffer: rows along dimension `dim` are ``factor * n + offset`` elements apart."""
 
     dim: int
     factor: int
@@ -37,7 +37,7 @@ class Padding(NamedTuple):
 
 
 def padded(shape: Sequence[int], paddings: Sequence[Padding]) -> TileLayout:
-    """Row-major strides, each padded to the next one that its `Padding` allows."""
+    """Return row-major strides, each padded to the next value that its `Padding` allows."""
     known = {padding.dim: padding for padding in paddings}
     strides, stride = [0] * len(shape), 1
     for dim in reversed(range(len(shape))):
@@ -51,7 +51,7 @@ def padded(shape: Sequence[int], paddings: Sequence[Padding]) -> TileLayout:
 
 @dataclass(frozen=True, eq=False)
 class _Access:
-    """An access of a buffer, within loops."""
+    """An access of a buffer, with its enclosing loops."""
 
     indices: tuple[Expr, ...]
     loops: tuple[For, ...]
@@ -59,7 +59,7 @@ class _Access:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """The destination of a buffer: the body of `loop` (None for the function), for the region from `first` on."""
+    """The placement of a buffer: the body of `loop` (None for the function), for the region starting at `first`."""
 
     buffer: Buffer
     loop: For | None
@@ -67,7 +67,7 @@ class _Placed:
 
 
 def compact_buffers(body: Stmt, carried: set[Var], paddings: Mapping[Buffer, list[Padding]]) -> Stmt:
-    """`body` with each of its buffers in the innermost loop around all of its accesses, for the region accessed there.
+    """Move each buffer to the innermost loop around its accesses, and shrink it to the region accessed there.
 
     carried: the variables of loops whose iterations continue one another, so that a buffer outlives an iteration.
     """
@@ -128,7 +128,7 @@ def _place(
 
 
 class _Compact(Mutator):
-    """Moves allocations, and shifts accesses to where the region begins."""
+    """Moves allocations, and rebases accesses to the start of the region."""
 
     def __init__(self, placed: Mapping[Buffer, _Placed], allocs: set[Buffer], ranges: Analyzer) -> None:
         self.placed, self.allocs, self.ranges = placed, allocs, ranges

@@ -1,4 +1,4 @@
-"""FlattenBuffers: every access gets a single index, the place of the element in its storage.
+"""The FlattenBuffers pass: give every access a single index, the element's position in its storage.
 
 Only this pass applies layouts, including swizzles. It also resolves views: a view of registers to the registers, a view
 of shared memory to its source. Tensor memory has addresses instead of elements.
@@ -43,7 +43,7 @@ MOST_INT32 = 2**31 - 1
 
 
 def flatten_buffers(func: PrimFunc, aligned: bool = True) -> PrimFunc:
-    """`func` with flat accesses to buffers that are not views, except for shared buffers, which may be in the pool.
+    """Flatten the accesses to buffers, resolving views except for shared buffers, which may be in the pool.
 
     A single index into a buffer of several dimensions is already flat: dispatch emits such accesses.
 
@@ -53,7 +53,7 @@ def flatten_buffers(func: PrimFunc, aligned: bool = True) -> PrimFunc:
 
 
 def _whole_bytes(node: BufferLoad | BufferStore) -> None:
-    """Raises `TirxError` for an access of one element of 4 bits in memory. In registers each has a byte."""
+    """Raise `TirxError` for a memory access to a single 4-bit element; in registers, each occupies a byte."""
     buffer = node.buffer
     if buffer.dtype.bits < 8 and buffer.scope != "local" and not isinstance(node.indices[-1], Ramp):
         raise TirxError(
@@ -63,7 +63,7 @@ def _whole_bytes(node: BufferLoad | BufferStore) -> None:
 
 
 class _Storage(NamedTuple):
-    """The place of a buffer's elements: `first` elements of the buffer's dtype after the start of `holder`.
+    """The storage of a buffer, `first` elements of its dtype after the start of `holder`.
 
     The holder may have another dtype: then accesses reinterpret its bits (`passes/retyped.py`).
     """
@@ -140,7 +140,7 @@ class _Flatten(Mutator):
         return storage, replace(vector, base=place, dtype=place.dtype) if vector is not None else place
 
     def _is_vector(self, layout: Layout, lanes: int) -> bool:
-        """Return whether any `lanes` neighbours along the last dimension can be accessed at once."""
+        """Return whether any `lanes` neighbours along the last dimension can be accessed as a vector."""
         if self.aligned or layout is not layout.linear:
             return lanes == 1 or vector_length(layout) % lanes == 0 or _begins_rows(layout, lanes)
         last = [it for it in layout.linear.dims[-1] if it.extent > 1]
@@ -163,19 +163,19 @@ class _Flatten(Mutator):
         return self.storages[buffer]
 
     def _unpadded(self, buffer: Buffer) -> Buffer:
-        """The storage of a buffer with the padding of its layout as elements of its own; the same one each time."""
+        """Return the storage of a buffer with its layout's padding as explicit elements, cached per buffer."""
         if buffer.layout is None or buffer.layout.cosize(m) <= buffer.size:
             return buffer
         return self.padded.setdefault(buffer, replace(buffer, shape=(buffer.layout.cosize(m),), layout=None))
 
     def _held(self, root: Buffer) -> Buffer:
-        """The registers of a buffer, of whose elements each thread holds a part; the same buffer for all its views."""
+        """Return the per-thread registers of a distributed buffer, shared by all its views."""
         if root.scope != "local" or root.layout is None:
             return root
         return self.padded.setdefault(root, replace(root, shape=(root.layout.cosize(m),), layout=None))
 
     def _offset(self, buffer: Buffer) -> tuple[int, Expr | None]:
-        """The start of a view in its root or in its part of the pool: bytes, and elements known at run time."""
+        """Return the offset of a view in its root or pool: static bytes, and dynamic elements."""
         static, dynamic, view = 0, None, buffer
         while view.source is not None:
             if view.elem_offset is not None:
@@ -199,7 +199,7 @@ def _first(buffer: Buffer, static: int, dynamic: Expr | None) -> int | Expr:
 def _shared_storage(
     buffer: Buffer, static: int, dynamic: Expr | None, unpadded: Callable[[Buffer], Buffer]
 ) -> _Storage:
-    """The storage of a shared view: what it is a view of, or a separate buffer next to it if the dtypes differ."""
+    """Return the storage of a shared view: its source, or a separate adjacent buffer if the dtypes differ."""
     storage = buffer
     while storage.source is not None and not _is_bytes(storage.source):
         storage = storage.source
@@ -218,7 +218,7 @@ def _shared_storage(
 
 
 def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
-    """The offset caused by indices along dimensions of extent 1. Layouts ignore these indices; only 0 is in bounds.
+    """Return the offset of nonzero indices along dimensions of extent 1, which layouts ignore.
 
     The offset moves the access beyond the buffer, as on a GPU, so that the simulator detects a wrong index.
     """
@@ -230,7 +230,7 @@ def _past_the_end(buffer: Buffer, coords: Sequence[int | Expr]) -> int | Expr:
 
 
 def _is_bytes(buffer: Buffer) -> bool:
-    """Return whether a shared buffer is the pool: plain bytes that contain other buffers."""
+    """Return whether a shared buffer is the pool, an array of bytes that contains other buffers."""
     return buffer.source is None and buffer.dtype == "uint8"
 
 
@@ -241,7 +241,7 @@ def _shifted(index: Expr, offset: int | Expr) -> Expr:
 
 
 def _begins_rows(layout: Layout, lanes: int) -> bool:
-    """Return whether vectors fit at the multiples of `lanes` of each row, at whose end fewer elements may remain."""
+    """Return whether vectors are aligned at multiples of `lanes` in each row, possibly with a shorter tail."""
     if layout is not layout.linear:
         return False
     *others, last = layout.linear.dims

@@ -1,4 +1,4 @@
-"""FindGridDependence: determines whether a kernel waits for the previous kernel itself, so that it may start early."""
+"""The FindGridDependence pass: detect kernels that wait for their predecessor, so that they may start early."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .ranges import launch_of
 
 
 def find_grid_dependence(func: PrimFunc) -> PrimFunc:
-    """`func` with a programmatic launch if any thread may execute griddepcontrol.wait."""
+    """Mark the launch as programmatic if any thread may execute griddepcontrol.wait."""
     launch, waits = launch_of(func), waits_for_grids(func)
     return func if launch.programmatic == waits else replace(func, launch=replace(launch, programmatic=waits))
 

@@ -1,4 +1,4 @@
-"""Fragments that a loop loads anew in each iteration, though they stay the same: they are loaded once, before it."""
+"""Hoisting of loop-invariant fragment loads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tirx_mini.records import replace
 
 
 def hoist_loads(body: Stmt) -> Stmt:
-    """`body` with the loads of fragments from shared memory (`ldmatrix`) before the loops that do not change them."""
+    """Hoist loop-invariant fragment loads from shared memory (`ldmatrix`) out of loops."""
     return _Hoist().stmt(body)
 
 
@@ -45,7 +45,7 @@ class _Hoist(Mutator):
 
 
 def _loaded(stmt: Stmt) -> Buffer | None:
-    """The registers that a statement loads from shared memory, if that is all it does."""
+    """Return the registers that a statement loads from shared memory, or None if it does anything else."""
     if not isinstance(stmt, Evaluate):
         return None
     entry = instruction_of(stmt.call)
@@ -56,7 +56,7 @@ def _loaded(stmt: Stmt) -> Buffer | None:
 
 
 def _operands(call: Call) -> list[tuple[Buffer, Access]]:
-    """The registers that an instruction is given, with how it uses them."""
+    """Return the register operands of an instruction, with their access kinds."""
     entry = instruction_of(call)
     found: list[tuple[Buffer, Access]] = []
     for operand, args in entry.matched(call.args, dict(call.attrs)) if entry is not None else ():
@@ -66,7 +66,7 @@ def _operands(call: Call) -> list[tuple[Buffer, Access]]:
 
 
 def _invariant(stmt: Stmt, loop: For) -> bool:
-    """Return whether a load takes the same place in each iteration, and nothing in the loop writes what it reads."""
+    """Return whether a load's address is loop-invariant and nothing in the loop writes its source."""
     nodes: set[Expr | Stmt] = set(walk(stmt))
     if loop.var in nodes or any(isinstance(node, Expr) and _changes(node, loop) for node in nodes):
         return False
@@ -81,13 +81,13 @@ def _invariant(stmt: Stmt, loop: For) -> bool:
 
 
 def _changes(node: Expr, loop: For) -> bool:
-    """Return whether a value is read from registers, which the loop may change."""
+    """Return whether a value is read from registers, which the loop may modify."""
     buffer = getattr(node, "buffer", None)
     return isinstance(buffer, Buffer) and not isinstance(node, AddressOf) and buffer.scope != "shared"
 
 
 def _written_elsewhere(target: Buffer | None, load: Stmt, body: Stmt) -> bool:
-    """Return whether something else than `load` writes registers."""
+    """Return whether any statement other than `load` writes the target registers."""
     for node in walk(body):
         if isinstance(node, BufferStore) and node.buffer is target:
             return True

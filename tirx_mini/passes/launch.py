@@ -1,4 +1,4 @@
-"""The launch of a kernel, computed from the extents of the ids that it declares."""
+"""Derivation of a kernel's launch configuration from its declared ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAIRS = (*UNIT_NUMBERS, ("cta", "kernel"), ("cta", "cluster"), ("cta", "pair"),
 
 @dataclass
 class Declared:
-    """The declarations of ids in a kernel.
+    """The id declarations of a kernel.
 
     extents: the first declaration of each (kind, parent) with extents.
     open: the declarations without extents.
@@ -58,7 +58,7 @@ class Declared:
         return Launch(grid, self._threads(func), cluster)
 
     def _check_open(self) -> None:
-        """Check that the number of CTAs is declared. `_threads` checks the number of threads."""
+        """Check that the number of CTAs is declared; `_threads` checks the number of threads."""
         for kind, parent, ids in self.open:
             if kind in ("cta", "cluster") and (kind, parent) not in self.extents:
                 raise TirxError(
@@ -100,7 +100,7 @@ class Declared:
                 )
 
     def _threads(self, func: PrimFunc) -> int:
-        """Threads per CTA, from all declarations that determine it."""
+        """Return the number of threads per CTA, checked against all declarations that determine it."""
         claims: list[tuple[int, ScopeIds]] = []
         for (kind, parent), ids in self.extents.items():
             if parent == "cta":
@@ -161,7 +161,7 @@ def _conflict(message: str, ids: ScopeIds, before: ScopeIds) -> TirxError:
 
 
 def id_values(ids: ScopeIds, launch: Launch) -> dict[Var, Expr]:
-    """The variables of a declaration as expressions over special registers. The first extent varies fastest."""
+    """Return the variables of a declaration as expressions of special registers, the first extent varying fastest."""
     kind, parent = unit(ids)
     if parent == "pair":
         return {ids.vars[0]: special("cluster_ctarank") % 2}

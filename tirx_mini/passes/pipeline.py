@@ -38,7 +38,7 @@ PIPELINE: tuple[Pass[PrimFunc], ...] = (
 
 
 def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = None) -> PrimFunc:
-    """`func`, lowered for codegen and the simulator. A function that is already lowered is returned unchanged.
+    """Lower a function for codegen and the simulator; a lowered function is returned unchanged.
 
     after: called with the name and the result of each pass.
 

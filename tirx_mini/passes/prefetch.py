@@ -1,4 +1,4 @@
-"""PrefetchTensorMaps: prefetches tensor maps, so that the first copy does not wait for its map."""
+"""The PrefetchTensorMaps pass: prefetch tensor maps, so that no copy waits for its map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tirx_mini.isa import Memory, instruction_of
 
 
 def prefetch_tensor_maps(func: PrimFunc) -> PrimFunc:
-    """`func` with a prefetch of every tensor map that the body uses, by one thread at the start of each CTA.
+    """Prefetch every tensor map that the body uses, from one thread at the start of each CTA.
 
     A tensor map is a parameter of the kernel. No earlier kernel writes it, so the prefetch may precede every wait. Maps
     that the kernel prefetches itself are skipped. Each prefetch has the span of its copy.
@@ -25,7 +25,7 @@ def _prefetch(tensor_map: TensorMap) -> Stmt:
 
 
 def _used_maps(func: PrimFunc) -> list[TensorMap]:
-    """The maps of the body's copies, except the maps that the body prefetches."""
+    """Return the tensor maps of the body's copies, except those that the body prefetches itself."""
     used: set[Var] = set()
     prefetched: set[Var] = set()
     if func.tensor_maps:

@@ -1,4 +1,4 @@
-"""The values known at each statement: bounds of loop variables and special registers, values of variables."""
+"""Dataflow facts at each statement: ranges of loop variables and special registers, and variable definitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tirx_mini.ir import (
 
 
 def launch_ranges(launch: Launch) -> Analyzer:
-    """Inclusive bounds of the special registers of a launch."""
+    """Return an analyzer with the ranges of a launch's special registers."""
     ranges: dict[Var | str, tuple[int, int]] = {
         "threadIdx.x": (0, launch.threads - 1),
         "warp_id_in_cta": (0, launch.warps - 1),
@@ -35,7 +35,7 @@ def launch_ranges(launch: Launch) -> Analyzer:
 
 
 def launch_of(func: PrimFunc) -> Launch:
-    """The launch that LowerScopes computed."""
+    """Return the launch configuration computed by LowerScopes."""
     if func.launch is None:
         raise ValueError(f"{func.name} has no launch yet: run LowerScopes first")
     return func.launch
@@ -62,7 +62,7 @@ class RangedMutator(Mutator):
         return self.rebuild(node)
 
     def enter(self, node: For, start: Expr, stop: Expr) -> None:
-        """Note the bounds of the variable of a loop. start, stop: what became of its own."""
+        """Record the range of a loop variable. start, stop: the rewritten bounds."""
         low, high = self.analyzer.bounds(start), self.analyzer.bounds(stop)
         if low is not None and high is not None and node.step > 0:
             last = high[1] - 1
@@ -74,14 +74,14 @@ class RangedMutator(Mutator):
         return self.branches(node, self.expr(node.cond))
 
     def decided(self, node: If, cond: Expr) -> Stmt | None:
-        """The visited arm that a constant `cond` selects; None where `cond` is not a constant."""
+        """Return the rewritten arm that a constant `cond` selects, or None if `cond` is not constant."""
         if not isinstance(cond, Const):
             return None
         taken = node.then if cond.value else node.orelse
         return self.stmt(taken) if taken is not None else Seq((), span=node.span)
 
     def branches(self, node: If, cond: Expr) -> Stmt:
-        """`node` with its arms visited under `cond`, what became of its condition."""
+        """Rewrite the arms of a branch under the rewritten condition `cond`."""
         self.guards.append(cond)
         then = self.stmt(node.then)
         self.guards[-1] = unary("not", cond, span=cond.span)

@@ -1,4 +1,4 @@
-"""Regions: which elements of a tensor the iterations of loops access."""
+"""Region analysis: the tensor elements accessed by the iterations of loops."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """`size` values from `first` on."""
+    """An interval of `size` values starting at `first`."""
 
     first: Expr
     size: int
 
 
 def interval(index: Expr, moves: Callable[[Var], bool], ranges: Analyzer, extent: int) -> Interval:
-    """The values of `index` while the variables for which `moves` holds take all of theirs.
+    """Return the range of `index` while the variables selected by `moves` take all their values.
 
     extent: the extent of the dimension that is indexed, which is the answer where none better is known.
     """
@@ -34,7 +34,7 @@ def interval(index: Expr, moves: Callable[[Var], bool], ranges: Analyzer, extent
 
 
 def union(parts: Sequence[Interval], extent: int) -> Interval:
-    """An interval that contains all `parts`: the whole dimension where the distances between them are not known."""
+    """Return an interval that contains all `parts`, or the whole dimension if their distances are unknown."""
     first, *rest = parts
     low, high = 0, first.size
     for part in rest:
@@ -48,7 +48,7 @@ def union(parts: Sequence[Interval], extent: int) -> Interval:
 def box(
     accesses: Iterable[tuple[tuple[Expr, ...], Analyzer]], shape: Sequence[int], moves: Callable[[Var], bool]
 ) -> tuple[Interval, ...]:
-    """The smallest box known to contain the elements at several places of a tensor of `shape`.
+    """Return a bounding box of the elements that the given accesses to a tensor of `shape` touch.
 
     accesses: the indices of each place, and the ranges of the variables in them.
     """

@@ -1,4 +1,4 @@
-"""LowerReturns: a thread that ends early skips what follows. Lowered code has no other end than its last statement."""
+"""The LowerReturns pass: convert early returns to conditions, so that lowered code ends only at its last statement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tirx_mini.records import replace
 
 
 def lower_returns(func: PrimFunc) -> PrimFunc:
-    """`func` without `Return`: what follows one is under a condition, and loops around it are left."""
+    """Replace `Return` statements by conditions on the following code and by loop exits."""
     if not func.of(Return):
         return func
     lowering = _Returns()
@@ -41,7 +41,7 @@ def _returns(stmt: Stmt) -> bool:
 
 
 def _always(stmt: Stmt) -> bool:
-    """Return whether each thread that executes a statement returns in it."""
+    """Return whether every thread that executes a statement returns in it."""
     if isinstance(stmt, Seq):
         return any(_always(part) for part in stmt.stmts)
     if isinstance(stmt, If):
@@ -50,7 +50,7 @@ def _always(stmt: Stmt) -> bool:
 
 
 class _Returns:
-    """ended: a variable that says whether the thread has returned. used: whether it is needed.
+    """Lowers returns. ended: the flag for returned threads. used: whether the flag is needed.
 
     last: of a statement, whether nothing of the kernel follows it, so that nobody asks whether the thread has returned.
     """
@@ -64,7 +64,7 @@ class _Returns:
         return BufferStore(self.ended, (const(0),), const(value))
 
     def statement(self, stmt: Stmt, last: bool) -> Stmt:
-        """A statement, after which `ended` is set in the threads that have returned."""
+        """Rewrite a statement to set `ended` in the threads that return."""
         if isinstance(stmt, Return):
             return self._left(stmt, last)
         if not _returns(stmt):
@@ -83,7 +83,7 @@ class _Returns:
         return replace(stmt, body=self.statement(stmt.body, last))
 
     def _left(self, stmt: Return, last: bool) -> Stmt:
-        """The end of a thread: of the loop that it is in, and after it of all else."""
+        """Emit a thread's return: a loop exit if inside a loop, and the flag for the remaining code."""
         if last and not self.loops:
             return seq(span=stmt.span)
         self.used = True
@@ -91,7 +91,7 @@ class _Returns:
         return seq(replace(self.set(1), span=stmt.span), *leave, span=stmt.span)
 
     def _in_order(self, stmts: list[Stmt], whole: Seq, last: bool) -> Stmt:
-        """Statements of which those after a return are executed by the threads that have not returned."""
+        """Guard the statements after a return for the threads that have not returned."""
         place = next(i for i, stmt in enumerate(stmts) if _returns(stmt))
         before, first, rest = stmts[:place], stmts[place], stmts[place + 1 :]
         if not rest or _always(first):
@@ -108,7 +108,7 @@ class _Returns:
         return seq(*before, left, If(going, self.statement(after, last), span=first.span), span=whole.span)
 
     def _else(self, first: If, after: Stmt, last: bool) -> Stmt:
-        """``if c: …; return`` and what follows it: the two sides of a branch."""
+        """Convert ``if c: …; return`` and the following statements to the two arms of a branch."""
         then, orelse = self.statement(first.then, last), self.statement(after, last)
         if isinstance(then, Seq) and not then.stmts:
             return replace(first, cond=unary("not", first.cond), then=orelse)

@@ -1,4 +1,4 @@
-"""Accesses to registers and global memory through a view of another dtype, as accesses to the elements below."""
+"""Accesses through a view of another dtype, rewritten to accesses of the underlying elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tirx_mini.ir import (
 
 
 def retyped_load(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> Expr:
-    """The element, or the vector of them, of type `dtype` at `index`, counted in elements of that type."""
+    """Return the element or vector of type `dtype` at `index`, counted in elements of that type."""
     lanes = index.lanes if isinstance(index, Ramp) else 1
     whole = _whole(holder, dtype, index)
     if whole is not None:
@@ -32,7 +32,7 @@ def retyped_load(holder: Buffer, dtype: DataType, index: Expr, span: Span | None
 
 
 def retyped_store(holder: Buffer, dtype: DataType, index: Expr, value: Expr, span: Span | None) -> Stmt:
-    """The store of the same."""
+    """Return the store of an element or vector of type `dtype` at `index`."""
     whole = _whole(holder, dtype, index)
     if whole is not None:
         kind = holder.dtype.with_lanes(getattr(whole, "lanes", 1))
@@ -52,7 +52,7 @@ def retyped_store(holder: Buffer, dtype: DataType, index: Expr, value: Expr, spa
 
 
 def retyped_index(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> Expr:
-    """The element of `holder` that begins where the element of type `dtype` at `index` does."""
+    """Return the index of the `holder` element at the same address as the element of type `dtype` at `index`."""
     place = simplify(index * dtype.bits)
     if dtype.bits < holder.dtype.bits:
         raise TirxError(
@@ -64,7 +64,7 @@ def retyped_index(holder: Buffer, dtype: DataType, index: Expr, span: Span | Non
 
 
 def _whole(holder: Buffer, dtype: DataType, index: Expr) -> Expr | None:
-    """The index of the whole elements of `holder` that the access covers; None if it covers a part of one."""
+    """Return the index of the whole `holder` elements that an access covers, or None for a partial element."""
     lanes = index.lanes if isinstance(index, Ramp) else 1
     first = index.base if isinstance(index, Ramp) else index
     count, rest = divmod(lanes * dtype.bits, holder.dtype.bits)
@@ -75,7 +75,7 @@ def _whole(holder: Buffer, dtype: DataType, index: Expr) -> Expr | None:
 
 
 def _within(holder: Buffer, dtype: DataType, index: Expr, span: Span | None) -> tuple[Expr, Expr, str]:
-    """(the element of `holder`, the shift of the part in it, the integer type of its bits)."""
+    """Return the containing `holder` element, the bit shift of the part, and the integer type of its bits."""
     if isinstance(index, Ramp):
         raise TirxError(
             f"{index.lanes} elements of {dtype} are not whole elements of {holder.name}, which is {holder.dtype}", span

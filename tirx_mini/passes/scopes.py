@@ -1,4 +1,4 @@
-"""LowerScopes: translates the hierarchy of scopes to the code of one thread.
+"""The LowerScopes pass: translate the scope hierarchy to per-thread code.
 
 Ids become special registers (``warp_id`` is ``warp_id_in_cta % 4``), filters become conditions, every tile call records
 its scope, and the launch (grid, cluster, threads) is computed from the extents of the ids.
@@ -31,7 +31,7 @@ from .launch import Declared, id_values
 
 
 def lower_scopes(func: PrimFunc) -> PrimFunc:
-    """`func` with a launch and without scopes and ids. Raises TirxError if the declarations determine no launch."""
+    """Compute the launch, and remove scopes and ids. Raises TirxError if the declarations determine no launch."""
     declared = Declared()
     ids = func.of(ScopeIds)
     for node in ids:
@@ -82,7 +82,7 @@ class _Lower(Mutator):
         return replace(call, scope=call.scope or around)
 
     def buffer(self, buffer: Buffer) -> Buffer:
-        """Replace ids in the addresses of tensor memory, and in the offsets of views."""
+        """Replace ids in tensor-memory addresses and in view offsets."""
         if buffer.allocated_addr is None and buffer.source is None:
             return buffer
         if buffer not in self.buffers:

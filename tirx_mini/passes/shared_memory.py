@@ -1,4 +1,4 @@
-"""PlanSharedMemory: one dynamic allocation holds every shared buffer."""
+"""The PlanSharedMemory pass: place all shared buffers in one dynamic allocation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VECTOR_ALIGN = 16
 
 
 def plan_shared_memory(func: PrimFunc) -> PrimFunc:
-    """`func` with every shared buffer as a view of one buffer "smem", whose size is set in the launch.
+    """Make every shared buffer a view of one buffer "smem", whose size is set in the launch.
 
     Pools come first; the buffers of `alloc_shared` follow in program order.
     """
@@ -46,13 +46,13 @@ def _is_pool(root: Buffer) -> bool:
 
 
 def _alignment(root: Buffer) -> int:
-    """The alignment of a buffer in bytes, as required by vector accesses, TMA and the swizzle of its layout."""
+    """Return the alignment of a buffer in bytes, as required by vector accesses, TMA and its swizzle."""
     swizzle = swizzle_mode(root.layout).atom_bytes if root.layout is not None else 0
     return max(root.align, swizzle, TMA_SMEM_ALIGN if _extent(root) >= TMA_SMEM_ALIGN else VECTOR_ALIGN)
 
 
 def _extent(root: Buffer) -> int:
-    """The size of a root buffer in bytes, including the padding of its layout."""
+    """Return the size of a root buffer in bytes, including the padding of its layout."""
     elements = root.layout.cosize() if root.layout is not None else root.size
     return elements * root.dtype.itemsize
 
@@ -74,7 +74,7 @@ class _Place(Mutator):
         return self.placed[buffer]
 
     def write(self, write: TileWrite) -> TileWrite:
-        """A tile write, whose buffer's place is now one in `smem`."""
+        """Rebase a tile write onto `smem`."""
         known = write.buffer if write.buffer is not None and write.buffer.root in self.offsets else None
         return replace(write, buffer=None if known is None else self.buffer(known))
 

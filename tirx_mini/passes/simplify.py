@@ -1,4 +1,4 @@
-"""Simplify: folds constants, simplifies indices, and removes branches that are never taken."""
+"""The Simplify pass: fold constants, simplify indices, and remove dead branches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .ranges import RangedMutator, launch_of
 
 
 def simplify_function(func: PrimFunc) -> PrimFunc:
-    """`func` with every expression simplified under the bounds given by the launch and the enclosing loops.
+    """Simplify every expression under the bounds given by the launch and the enclosing loops.
 
     An index has the form ``uniform + (per lane)``: the uniform part is computed once per warp, and loop-invariant parts
     can be hoisted out of loops.
@@ -51,7 +51,7 @@ class _Simplify(RangedMutator):
         return _GroupIndices(self).expr(self.analyzer.simplify(node))
 
     def index(self, index: Expr) -> Expr:
-        """`index` as ``uniform + (per lane)``."""
+        """Rewrite `index` in the form ``uniform + (per lane)``."""
         if isinstance(index, (Var, Const, Special)):
             return index
         if isinstance(index, Ramp):
@@ -62,7 +62,7 @@ class _Simplify(RangedMutator):
         return binary("+", uniform, lane, span=index.span)
 
     def varies(self, expr: Expr) -> bool:
-        """Return whether the variables of `expr` may give it different values in the lanes of a warp."""
+        """Return whether the value of `expr` may differ between the lanes of a warp."""
         return any(
             part.name == "threadIdx.x" if isinstance(part, Special) else isinstance(part, Var) and part in self.per_lane
             for part in walk(expr)
@@ -102,7 +102,7 @@ class _Simplify(RangedMutator):
 
 
 class _GroupIndices(Mutator):
-    """Rewrites the indices of loads and addresses within an expression."""
+    """Rewrites the indices of loads and addresses in an expression."""
 
     def __init__(self, simplifier: _Simplify) -> None:
         self.simplifier = simplifier

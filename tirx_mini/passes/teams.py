@@ -1,4 +1,4 @@
-"""Teams: neighbouring threads of a CTA that execute statements together."""
+"""Teams: contiguous ranges of a CTA's threads that execute statements together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEAM_HINT = "tirx.team"
 
 @dataclass(frozen=True)
 class Team:
-    """Neighbouring threads of a CTA.
+    """A contiguous range of a CTA's threads.
 
     first, count: which ones.
     barrier: the named barrier at which they meet; 0 is for the whole CTA, and a negative one is yet to be chosen.
@@ -27,13 +27,12 @@ class Team:
 
     @property
     def thread(self) -> Expr:
-        """The index of the executing thread among them."""
+        """The index of the executing thread in the team."""
         number = special("threadIdx.x")
         return number if self.first == 0 else number - self.first
 
     def part(self, guard: Expr) -> Team | None:
-        """The threads of the team for which a condition holds; None if it does not divide them by their number alone,
-        or into neighbours."""
+        """Return the team members that satisfy a condition, or None unless they form a known contiguous range."""
         active = active_threads([guard], self.first + self.count)
         if active is None:
             return None
@@ -51,19 +50,19 @@ class Team:
         return (self.first, self.count) == (other.first, other.count)
 
     def hint(self, body: Stmt, ordered: tuple[Buffer, ...]) -> Hint:
-        """`body` as the statements of this team. ordered: buffers whose accesses mbarriers order."""
+        """Wrap `body` in a hint for this team. ordered: buffers whose accesses mbarriers order."""
         attrs = (("first", self.first), ("count", self.count), ("barrier", self.barrier), ("ordered", ordered))
         return Hint(TEAM_HINT, attrs, body)
 
 
 def team_of(hint: Hint) -> Team:
-    """The team of a hint that `Team.hint` made."""
+    """Return the team of a hint created by `Team.hint`."""
     attrs = dict(hint.attrs)
     return Team(attrs["first"], attrs["count"], attrs["barrier"])
 
 
 def ordered_by_mbarriers(hint: Hint) -> tuple[Buffer, ...]:
-    """The buffers of a hint that `Team.hint` made whose accesses mbarriers order."""
+    """Return the buffers whose accesses mbarriers order, from a hint created by `Team.hint`."""
     return dict(hint.attrs)["ordered"]
 
 

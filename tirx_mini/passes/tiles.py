@@ -1,4 +1,4 @@
-"""DispatchTilePrimitives: replaces every tile call by instructions."""
+"""The DispatchTilePrimitives pass: replace every tile call by instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .ranges import RangedMutator, launch_of
 
 
 def dispatch_tile_primitives(func: PrimFunc) -> PrimFunc:
-    """`func` without tile calls. Raises TirxError for a call that no rule supports."""
+    """Lower all tile calls. Raises TirxError for a call that no rule supports."""
     maps = TensorMaps(list(func.tensor_maps))
     dispatched = _Dispatch(func, maps)
     body = dispatched.stmt(func.body)
@@ -25,11 +25,11 @@ class _Dispatch(RangedMutator):
         self.writes: list[TileWrite] = []
 
     def expr(self, node: Expr) -> Expr:
-        """Tile calls are statements: expressions stay as they are."""
+        """Return expressions unchanged, since tile calls are statements."""
         return node
 
     def visit_If(self, node: If) -> Stmt:
-        """A branch that is never taken needs no instructions."""
+        """Drop a branch that is never taken, so that its tile calls need no lowering."""
         decided = self.decided(node, self.analyzer.simplify(node.cond))
         return super().visit_If(node) if decided is None else decided
 
@@ -51,7 +51,7 @@ class _Dispatch(RangedMutator):
 
 
 def _written(call: TileCall) -> Buffer | None:
-    """The shared buffer that a call writes, if its place is known."""
+    """Return the shared buffer that a call writes, or None if its location is unknown."""
     tiles = tiles_of(call)
     if not tiles or tiles[0].scope != "shared":
         return None
@@ -64,5 +64,5 @@ def _written(call: TileCall) -> Buffer | None:
 
 
 def _private(call: TileCall) -> bool:
-    """Return whether an operand is private to a thread, so that only each thread by itself can execute the call."""
+    """Return whether an operand is private to a thread, so that each thread must execute the call alone."""
     return any(tile.scope == "local" and not tile.has_thread_axes for tile in tiles_of(call))

@@ -1,4 +1,4 @@
-"""Values that are the same in all threads of a CTA, and for others, which threads they tell apart."""
+"""Uniformity analysis: values equal in all threads of a CTA, and the thread partitions induced by others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Parts = frozenset[bytes]
 
 
 class Dependences:
-    """The dependences of the variables and arrays of each thread of a statement.
+    """The thread dependences of a statement's variables and arrays.
 
     threads: how many threads the CTA has.
     numbers: the values of variables that stand for indices of threads.
@@ -51,7 +51,7 @@ class Dependences:
             pass
 
     def _collect(self, stmt: Stmt, around: Parts) -> bool:
-        """Note the assignments of a statement under conditions that depend on `around`; whether any is new."""
+        """Record the assignments of a statement under conditions that depend on `around`. Return whether any is new."""
         if isinstance(stmt, Bind):
             return self._add(stmt.var, self.of(stmt.value) | around)
         if isinstance(stmt, BufferStore):
@@ -82,7 +82,7 @@ class Dependences:
         return frozenset().union(*map(self.of, exprs))
 
     def of(self, expr: Expr) -> Parts:
-        """Return the dependences of the value of an expression: none where all threads have the same value."""
+        """Return the thread dependences of an expression, empty if it is uniform."""
         table = self.table(expr)
         if table is not None:
             return frozenset() if (table == table[0]).all() else frozenset({table.tobytes()})
@@ -99,12 +99,12 @@ class Dependences:
         return self.of_all(parts) if parts else self.all if varies(expr) else frozenset()
 
     def agree(self, exprs: Iterable[Expr], first: int, count: int) -> bool:
-        """Return whether `count` threads from `first` on have the same values."""
+        """Return whether `count` threads starting at `first` have equal values."""
         tables = (np.frombuffer(part, np.int64)[first : first + count] for part in self.of_all(exprs))
         return all((table == table[0]).all() for table in tables)
 
     def table(self, expr: Expr) -> np.ndarray | None:
-        """The value of an expression in each thread, as an integer that stands for it.
+        """Return a representative integer of an expression's value for each thread.
 
         None if it depends on more than the number of the thread.
         """
@@ -115,5 +115,5 @@ class Dependences:
         return each.astype(np.float64).view(np.int64) if each.dtype.kind == "f" else each.astype(np.int64)
 
     def numbered(self, expr: Expr) -> Expr:
-        """An expression in the numbers of threads."""
+        """Substitute linear thread indices into an expression."""
         return substitute(expr, self.numbers) if self.numbers else expr

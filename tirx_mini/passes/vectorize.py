@@ -1,5 +1,4 @@
-"""Loops whose kind is VECTORIZED become operations on vectors: in schedules (`vectorize`), and in kernels by
-VectorizeLoops."""
+"""Vectorisation of VECTORIZED loops: in schedules (`vectorize`), and in kernels by VectorizeLoops."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ MOST_BYTES = 16
 
 
 def vectorize(func: PrimFunc) -> PrimFunc:
-    """`func` with vectors in the place of the iterations of VECTORIZED loops.
+    """Replace the iterations of VECTORIZED loops by vector operations.
 
     A vector is a `Ramp` as the last index of an access; a scalar operand of a vector is a `Cast` to its type. A loop
     stays as it is where its iterations do not access neighbours, or are guarded by a condition.
@@ -51,7 +50,7 @@ def vectorize(func: PrimFunc) -> PrimFunc:
 
 
 def vectorize_loops(func: PrimFunc) -> PrimFunc:
-    """`func`, a kernel with flat indices, without VECTORIZED loops.
+    """Vectorise or unroll the VECTORIZED loops of a kernel with flat indices.
 
     An iteration over as many elements as one access has, 16 bytes at most, takes the place of theirs where all of them
     access neighbours, from a multiple of the access' size on. Any other loop is unrolled.
@@ -78,7 +77,7 @@ class _Accesses(Mutator):
 
     @staticmethod
     def _by(loop: For, lanes: int) -> Stmt | None:
-        """The statements of `lanes` iterations, of which the loop's variable counts the groups."""
+        """Return the loop body with groups of `lanes` iterations as vectors."""
         group, lane = const(0) if int_value(loop.stop) == lanes else loop.var * lanes, Var(loop.var.dtype, "lane")
         vectors = _LanesOfThread(lane, lanes).statement(substitute(loop.body, {loop.var: group + lane}))
         if vectors is None or not all(_aligned(access) for access in _accesses(vectors)):
@@ -91,12 +90,12 @@ def _accesses(body: Stmt) -> list[BufferLoad | BufferStore]:
 
 
 def _itemsize(access: BufferLoad | BufferStore) -> int:
-    """Bytes of an element; more than any vector has for elements of a few bits, which share bytes."""
+    """Return the bytes of an element, or more than any vector has for sub-byte elements."""
     return access.buffer.dtype.itemsize if access.buffer.dtype.bits >= 8 else MOST_BYTES
 
 
 def _aligned(access: BufferLoad | BufferStore) -> bool:
-    """Return whether an access, if it is one of a vector, begins at a multiple of the vector's size."""
+    """Return whether a vector access is aligned to its size."""
     index, buffer = access.indices[-1], access.buffer
     if not isinstance(index, Ramp):
         return True
@@ -117,17 +116,17 @@ class _Vectorize(Mutator):
 
 
 class _NotAVector(Exception):
-    """An expression whose values in the iterations of a loop are not a vector."""
+    """An expression whose values across iterations do not form a vector."""
 
 
 class _Lanes:
-    """The iterations of a loop over `var` as lanes."""
+    """The iterations of a loop over `var`, treated as vector lanes."""
 
     def __init__(self, var: Var, lanes: int) -> None:
         self.var, self.lanes = var, lanes
 
     def statement(self, body: Stmt) -> Stmt | None:
-        """`body` for all iterations at once, or None."""
+        """Vectorise `body` over all iterations, or return None."""
         if isinstance(body, Seq):
             parts = [self.statement(part) for part in body.stmts]
             return None if None in parts else seq(*parts, span=body.span)
@@ -149,7 +148,7 @@ class _Lanes:
         return any(node is self.var for node in walk(expr))
 
     def _index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The indices of an access of neighbours, or of one element."""
+        """Return the indices of a contiguous or uniform access."""
         *outer, last = indices
         if any(self.depends(index) for index in outer) or isinstance(last, Ramp):
             raise _NotAVector
@@ -161,7 +160,7 @@ class _Lanes:
         return (*outer, Ramp(still.dtype, still, self.lanes))
 
     def value(self, expr: Expr) -> Expr:
-        """The value in all lanes; an expression that is the same in all of them stays a scalar."""
+        """Return the value in all lanes; a lane-invariant expression stays scalar."""
         if not self.depends(expr):
             return expr
         if isinstance(expr, BufferLoad):
@@ -184,12 +183,12 @@ class _Lanes:
 
     @staticmethod
     def _wide(value: Expr, dtype: DataType) -> Expr:
-        """A value as a vector of `dtype`: the same in all lanes if it is a scalar."""
+        """Broadcast a scalar to a vector of `dtype`."""
         return value if value.dtype == dtype else Cast(dtype, value, span=value.span)
 
 
 class _LanesOfThread(_Lanes):
-    """Lanes whose instructions a thread executes one after the other, as the lanes of mathematical functions.
+    """Lanes executed serially by a thread, as for the lanes of math functions.
 
     bound: the vectors of the variables that the iterations bind.
     """

@@ -1,4 +1,4 @@
-"""LowerVectors: vectors are computed lane by lane. CUDA C++ has no arithmetic on most of them, only copies."""
+"""The LowerVectors pass: compute vectors lane by lane, since CUDA C++ can only copy most of them."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _WIDTHS = (2, 4, 8, 16)
 
 
 def lower_vectors(func: PrimFunc) -> PrimFunc:
-    """`func` with an operation for each lane of a vector. What only moves a vector stays one access."""
+    """Expand vector operations to one per lane; pure copies of vectors stay single accesses."""
     return func.with_body(_Vectors().stmt(func.body))
 
 
 def _is_copy(expr: Expr) -> bool:
-    """Return whether a vector is moved as it is, or converted by an instruction for pairs."""
+    """Return whether a vector is only copied, or converted by an instruction for pairs."""
     if isinstance(expr, Reinterpret):
         return lanes_of(expr.value) == 1 or _is_copy(expr.value)
     if isinstance(expr, BufferLoad):
@@ -59,7 +59,7 @@ def _in_one_access(dtype: DataType) -> bool:
 
 
 class _Vectors(Mutator):
-    """bound: the loads that stand for variables whose vectors are in registers."""
+    """Lowers vectors. bound: the loads that replace variables whose vectors are in registers."""
 
     def __init__(self) -> None:
         self.bound: dict[Var, Expr] = {}
@@ -103,7 +103,7 @@ def _load(buffer: Buffer, lanes: int) -> BufferLoad:
 
 
 class _Lanes:
-    """The lanes of vectors in one statement. before: what loads them, once each."""
+    """The lanes of vectors in one statement. before: the statements that load them, once each."""
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
@@ -111,7 +111,7 @@ class _Lanes:
         self._loaded: dict[int, tuple[Expr, Buffer]] = {}
 
     def computed(self, value: Expr, dtype: DataType, name: str = "vector") -> Buffer:
-        """Registers with the lanes of `value`."""
+        """Compute the lanes of `value` into registers."""
         count = lanes_of(value)
         result = self._registers(name, count, dtype)
         values = [cast(dtype, self.lane(value, lane)) for lane in range(count)]
@@ -119,7 +119,7 @@ class _Lanes:
         return result
 
     def lane(self, expr: Expr, lane: int) -> Expr:
-        """One lane of a vector; a scalar is the same in all lanes."""
+        """Return one lane of a vector, or a scalar unchanged."""
         if lanes_of(expr) == 1:
             return expr
         if isinstance(expr, Ramp):
@@ -153,7 +153,7 @@ class _Lanes:
         )
 
     def _kept(self, value: Expr) -> Buffer:
-        """Registers that hold a vector which is only moved."""
+        """Return registers that hold a vector that is only moved."""
         found = self._loaded.get(id(value))
         if found is None:
             count = value.dtype.lanes

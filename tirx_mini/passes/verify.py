@@ -1,4 +1,4 @@
-"""VerifyLowered: checks the invariants that codegen and the simulator rely on."""
+"""The VerifyLowered pass: check the invariants on which codegen and the simulator rely."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .griddepcontrol import waits_for_grids
 
 
 class LoweringError(AssertionError):
-    """The pipeline broke an invariant of lowered IR. This is a bug in the compiler, not in the kernel."""
+    """A violated invariant of lowered IR, which is a compiler bug rather than an error in the kernel."""
 
 
 def verify_lowered(func: PrimFunc) -> PrimFunc:

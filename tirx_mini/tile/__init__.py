@@ -1,4 +1,4 @@
-"""Tile primitives (copy, cast, gemm_async, …) and their translation to instructions by dispatch rules."""
+"""Tile primitives (copy, cast, gemm_async, …) and their lowering to instructions by dispatch rules."""
 
 from collections.abc import Sequence
 

@@ -9,17 +9,17 @@ from .region import Tile
 
 
 def load(ctx: Context, tile: Tile, at: tuple[Expr, ...], lanes: int) -> Expr:
-    """The element of `tile` at the coordinates `at`, or the vector of `lanes` elements that starts there."""
+    """Return the element of `tile` at the coordinates `at`, or the vector of `lanes` elements that starts there."""
     return BufferLoad(tile.dtype.with_lanes(lanes), tile.buffer, _index(ctx, tile, at, lanes), span=ctx.span)
 
 
 def store(ctx: Context, tile: Tile, at: tuple[Expr, ...], lanes: int, value: Expr) -> Stmt:
-    """``tile[at] = value``, for the `lanes` elements that start there."""
+    """Return the store ``tile[at] = value`` of the `lanes` elements that start there."""
     return BufferStore(tile.buffer, _index(ctx, tile, at, lanes), value, span=ctx.span)
 
 
 def vector_index(indices: tuple[Expr, ...], lanes: int) -> tuple[Expr, ...]:
-    """The index of a vector access of `lanes` elements, from the `indices` of the first element."""
+    """Return the index of a vector access of `lanes` elements, given the `indices` of the first."""
     if lanes == 1 or not indices:
         return indices
     *outer, last = indices

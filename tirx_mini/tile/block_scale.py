@@ -23,7 +23,7 @@ LANES = 32
 
 
 class Tcgen05BlockScaled(Rule):
-    """One thread issues a tcgen05.mma.block_scale for every 32 bytes of K.
+    """Issues a tcgen05.mma.block_scale for every 32 bytes of K, from one thread.
 
     The scale factors are in tensor memory, where tcgen05.cp has put them.
     """
@@ -79,12 +79,12 @@ class Tcgen05BlockScaled(Rule):
 
 
 def _rows(tile: Tile) -> int:
-    """The rows of the buffer of scale factors, which decide how far its columns are apart."""
+    """Return the rows of the scale-factor buffer, which determine its column stride."""
     return tile.buffer.shape[-2]
 
 
 def _kind(a: Tile, b: Tile, sfa: Tile, sfb: Tile) -> tuple[str, int]:
-    """(MMA kind, factors of a row for one instruction). Raises Refusal for dtypes that no kind has."""
+    """Return the MMA kind and the factors per row and instruction. Raises Refusal for unsupported dtypes."""
     if sfa.dtype == sfb.dtype:
         for kind, scales in SCALED_KINDS.items():
             if scaled_format(kind, a.dtype) and scaled_format(kind, b.dtype) and str(sfa.dtype) in scales:
@@ -97,7 +97,7 @@ def _kind(a: Tile, b: Tile, sfa: Tile, sfb: Tile) -> tuple[str, int]:
 
 
 def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> list[tuple[Expr, Expr]]:
-    """For each MMA along K, the address of its scale factors, and the byte of the column where they begin.
+    """Return, for each MMA along K, the address of its scale factors and the byte within the column.
 
     MMAs may share factors. Raises Refusal for another place, shape or layout.
     """
@@ -134,7 +134,7 @@ def _factors(ctx: Context, tile: Tile, rows: int, factors: int, vec: int) -> lis
 
 
 def _first_places(layout: TileLayout, rows: int, factors: int, vec: int) -> list[int] | None:
-    """The first byte of each MMA's factors in a row of columns; None for a layout that holds no factors.
+    """Return the first byte of each MMA's factors in a row, or None for a layout of other data.
 
     The `vec` factors of an MMA lie side by side, those of row r in lane r % 32 and in column r // 32.
     """

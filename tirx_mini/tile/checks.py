@@ -1,4 +1,4 @@
-"""Checks of a tile call that depend only on its operands. They run when the call is read."""
+"""Operand checks of tile calls, which run when the call is parsed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def nothing(call: TileCall) -> None:
 
 
 def whole_bytes(call: TileCall) -> None:
-    """Elements of 4 bits are operands of the tensor core only: nothing else accesses half of a byte."""
+    """Check that 4-bit elements are tensor-core operands only, since nothing else accesses half a byte."""
     for tile in tiles_of(call):
         if tile.dtype.bits < 8 and call.op != "gemm_async":
             raise TirxError(
@@ -24,7 +24,7 @@ def whole_bytes(call: TileCall) -> None:
 
 
 def same_extents(call: TileCall) -> None:
-    """All tiles must have the same extents, apart from dimensions of extent 1."""
+    """Check that all tiles have the same extents, apart from dimensions of extent 1."""
     tiles = tiles_of(call)
     for tile in tiles[1:]:
         if tile.extents != tiles[0].extents:
@@ -32,7 +32,7 @@ def same_extents(call: TileCall) -> None:
 
 
 def copy(call: TileCall) -> None:
-    """Both sides must have the same dtype and the same extents."""
+    """Check that both sides have the same dtype and extents."""
     same_extents(call)
     dst, src = tiles_of(call)
     if dst.dtype != src.dtype:
@@ -44,7 +44,7 @@ def copy(call: TileCall) -> None:
 
 
 def elementwise(call: TileCall) -> None:
-    """Each source must have the extents of the destination, or 1 in some of them, and all tiles one dtype."""
+    """Check that each source broadcasts to the destination's extents, and that all tiles have one dtype."""
     dst, *sources = tiles_of(call)
     for tile in sources:
         if tile.extents != dst.extents and tile.broadcast(dst) is None:
@@ -58,7 +58,8 @@ def elementwise(call: TileCall) -> None:
 
 
 def reduced_axes(call: TileCall) -> tuple[int, ...] | None:
-    """The dimensions of the source that a reduction's `axes` names, or None; raise TirxError for missing dimensions."""
+    """Return the source dimensions that a reduction's `axes` names, or None. Raises TirxError for missing dimensions.
+    """
     axes = call.option("axes")
     if axes is None:
         return None
@@ -73,7 +74,7 @@ def reduced_axes(call: TileCall) -> tuple[int, ...] | None:
 
 
 def reduction(call: TileCall) -> None:
-    """The destination must have the extents of the source without the reduced ones: `axes`, else the last ones."""
+    """Check that the destination has the source's extents without the reduced ones: `axes`, else the last ones."""
     dst, src = tiles_of(call)
     axes = reduced_axes(call)
     if axes is not None:
@@ -96,7 +97,7 @@ def reduction(call: TileCall) -> None:
 
 
 def _one_each(dst: Tile, src: Tile, axes: tuple[int, ...]) -> bool:
-    """Return whether the destination has an element for each thread that holds a part of a row, in registers."""
+    """Return whether the destination has a register element for each thread that holds part of a row."""
     pairs = list(zip(dst.region.extents, src.region.extents, strict=False))
     same = len(dst.region.extents) == len(src.region.extents) == len(dst.extents) == len(src.extents)
     fits = all(one == other or (axis in axes and other % one == 0) for axis, (one, other) in enumerate(pairs))
@@ -104,8 +105,8 @@ def _one_each(dst: Tile, src: Tile, axes: tuple[int, ...]) -> bool:
 
 
 def gemm(call: TileCall) -> None:
-    """C must be M × N, A M × K and B N × K, and `accum` a condition; with transA, A is K × M, with transB, B is K × N.
-    With cta_group=2, N counts the rows of B in both CTAs.
+    """Check a gemm: C is M × N, A M × K and B N × K, and `accum` a condition; transA makes A K × M, transB makes B K ×
+    N. With cta_group=2, N counts the rows of B in both CTAs.
     """
     c, a, b, *scales = tiles_of(call)
     if len(scales) == 1:
@@ -137,7 +138,7 @@ def gemm(call: TileCall) -> None:
 
 
 def product(call: TileCall) -> None:
-    """D and C must be M × N, A M × K and B K × N; with transpose_A, A is K × M, with transpose_B, B is N × K."""
+    """Check a product: D and C are M × N, A M × K and B K × N; transpose_A makes A K × M, transpose_B makes B N × K."""
     tiles = tiles_of(call)
     for tile, role in zip(tiles, "DABC", strict=True):
         if len(tile.extents) != 2:

@@ -1,4 +1,4 @@
-"""copy_async to the shared memory of another CTA of the cluster, by cp.async.bulk.
+"""The copy_async rule for the shared memory of another CTA of the cluster, by cp.async.bulk.
 
 The copy completes on an mbarrier of the receiving CTA, to which `remote_cta_id` maps the destination and `mbar`.
 """
@@ -20,7 +20,7 @@ CHUNK = 16
 
 
 class ClusterCopy(Rule):
-    """One thread copies the runs of elements that are contiguous on both sides."""
+    """Copies the runs of elements contiguous on both sides, from one thread."""
 
     name = "dsmem"
     ops = ("copy_async",)
@@ -61,7 +61,7 @@ class ClusterCopy(Rule):
 
 
 def _address(ctx: Context, tile: Tile, number: Expr) -> Expr:
-    """The address of an element of the tile, by its row-major number."""
+    """Return the address of a tile element, given its row-major index."""
     at: list[Expr] = []
     for extent in reversed(tile.extents):
         at.append(ctx.simplify(number % extent))
@@ -71,7 +71,7 @@ def _address(ctx: Context, tile: Tile, number: Expr) -> Expr:
 
 
 def _run(ctx: Context, tile: Tile) -> int:
-    """The number of neighbouring elements that lie side by side, from each multiple of it on."""
+    """Return the length of aligned runs of contiguous elements."""
     try:
         part = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
     except LayoutError as error:

@@ -1,4 +1,4 @@
-"""The context of a tile call: the information that a dispatch rule may use."""
+"""The context of a tile call: the facts available to dispatch rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .threads import active_threads, most_in_a_warp
 
 @dataclass
 class TensorMaps:
-    """The tensor maps of one kernel. Copies with the same parameters share a tensor map."""
+    """The tensor maps of a kernel, shared by copies with equal parameters."""
 
     maps: list[TensorMap] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class TensorMaps:
 
 @dataclass(frozen=True)
 class Context:
-    """The execution scope of a call, and the known properties of values there.
+    """The execution scope of a tile call, with the known properties of values there.
 
     scope: "cta", "warpgroup", "warp" or "thread".
     guards: the conditions that enclose the call, outermost first.
@@ -68,12 +68,12 @@ class Context:
 
     @property
     def threads(self) -> int:
-        """The number of threads that execute the call together."""
+        """The number of threads that execute the call jointly."""
         return THREADS_OF.get(self.scope, self.launch.threads)
 
     @property
     def thread(self) -> Expr:
-        """The index of the executing thread among them."""
+        """The index of the executing thread among those that execute the call."""
         tid = special("threadIdx.x")
         if self.scope == "thread":
             return const(0)
@@ -83,28 +83,29 @@ class Context:
         return self.analyzer.simplify(expr)
 
     def divisor(self, value: Coord) -> int:
-        """The largest number known to divide a coordinate, resolving bound variables; 0 for the constant 0."""
+        """Return the largest known divisor of a coordinate, resolving bound variables; 0 for the constant 0."""
         if isinstance(value, Expr):
             return self.analyzer.divisor(self.resolved(value))
         return value
 
     def resolved(self, expr: Expr) -> Expr:
-        """`expr` with bound variables replaced by their values; for analysis only."""
+        """Substitute the values of bound variables into `expr`, for analysis only."""
         return substitute(expr, self.values) if self.values else expr
 
     def loop_var(self, steps: int, name: str = "i") -> tuple[Var, Context]:
-        """A loop variable over 0 … steps - 1, and the context inside the loop."""
+        """Return a loop variable over 0 … steps - 1, and the context inside the loop."""
         var = Var(INT32, name)
         return var, replace(self, analyzer=self.analyzer.bind(var, 0, steps - 1))
 
     # -- executing threads -------------------------------------------------------------------------------------
 
     def active(self) -> np.ndarray | None:
-        """The threads of a CTA that execute the call, as booleans, or None if unknown (see `active_threads`)."""
+        """Return a Boolean mask of the CTA's threads that execute the call, or None if unknown (see `active_threads`).
+        """
         return active_threads([self.resolved(guard) for guard in self.guards], self.launch.threads)
 
     def lanes(self) -> int | None:
-        """The largest number of lanes of any warp that execute the call; None if unknown."""
+        """Return the maximum number of lanes per warp that execute the call, or None if unknown."""
         known = self.active()
         if known is not None:
             return most_in_a_warp(known)
@@ -114,18 +115,14 @@ class Context:
         return 1 if most_in_a_warp(possible) == 1 else None
 
     def not_single_thread(self) -> str | None:
-        """The reason for which more than one lane of a warp executes the call; None for one lane, or where it is
-        unknown.
-        """
+        """Return the reason why several lanes of a warp execute the call, or None for one lane or if unknown."""
         if self.scope != "thread":
             return f"the call is in {self.scope} scope"
         lanes = self.lanes()
         return f"{lanes} lanes of a warp execute it" if lanes is not None and lanes > 1 else None
 
     def split_scope(self) -> str | None:
-        """The reason for which only some threads of the scope execute the call; None for all or none, or if it is
-        unknown.
-        """
+        """Return the reason why only part of the scope executes the call, or None otherwise or if unknown."""
         active = self.active()
         size = self.threads
         if active is None or size == 1:

@@ -1,4 +1,4 @@
-"""copy_async by cp.async: each thread issues copies of its own vectors, which bypass the registers."""
+"""The copy_async rule for cp.async: each thread copies its own vectors, bypassing registers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES = (4, 8, 16)
 
 
 class CpAsync(Rule):
-    """Global to shared memory. The copy is complete after cp.async.wait_group in each issuing thread and a barrier."""
+    """Copies global to shared memory, completing after cp.async.wait_group in each issuing thread and a barrier."""
 
     name = "cp_async"
     aliases = ("ldgsts",)

@@ -73,7 +73,7 @@ def _exp2(value: Expr) -> Expr:
 
 
 def _scaled(values: Sequence[Expr]) -> Expr:
-    """src * scale + bias, of the values (src, bias, scale); an operand that the call leaves out changes nothing."""
+    """Return src * scale + bias for the values (src, bias, scale), skipping omitted operands."""
     src, bias, scale = (*values, *(const(0.0), const(1.0))[len(values) - 1 :])
     if not (isinstance(scale, Const) and scale.value == 1):
         src = binary("*", src, scale)
@@ -88,7 +88,7 @@ MOST_LANES: Mapping[str, int] = {"copy": VECTOR_BYTES, "cast": 2}
 
 
 class Elementwise(Rule):
-    """Each thread of the scope handles its own vectors, in registers or in memory."""
+    """Assigns vectors to each thread of the scope, in registers or memory."""
 
     name = "vector"
     aliases = ("vec_auto", "vec_16b", "vec_32b", "vec_64b", "vec_128b", "vec_256b", "fallback", "reg", "smem")
@@ -114,7 +114,7 @@ class Elementwise(Rule):
 
 
 def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile]) -> Stmt:
-    """All tiles are in memory, or all of them are private to the executing thread."""
+    """Emit an operation whose tiles are all in memory, or all private to the executing thread."""
     dst, inner = tiles[0], ctx
     if len(private) == len(tiles) or (private and dst.scope == "local"):
         inner = replace(ctx, scope="thread")  # each thread computes its own registers, whatever the scope
@@ -138,7 +138,7 @@ def _dealt(call: TileCall, ctx: Context, tiles: list[Tile], private: list[Tile])
 
 
 def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) -> Stmt:
-    """Register views assign elements to threads; all other operands follow them."""
+    """Emit an operation in which register views determine the threads, and all other operands follow."""
     if ctx.scope == "thread":
         raise Refusal(
             f"{views[0].buffer.name} is spread over the registers of many threads, but the call is in thread scope",
@@ -177,7 +177,7 @@ def _spread(call: TileCall, ctx: Context, tiles: list[Tile], views: list[Tile]) 
 
 
 def _read(ctx: Context, dst: Tile, tile: Tile, at: tuple[Expr, ...], lanes: int) -> Expr:
-    """The element of `tile`, or the vector, that belongs to the coordinates `at` of the destination."""
+    """Return the element or vector of `tile` for the destination coordinates `at`."""
     if tile.extents == dst.extents:
         return load(ctx, tile, at, lanes)
     along = tile.broadcast(dst)
@@ -197,7 +197,7 @@ def _value(call: TileCall, dst: Tile, lanes: int, values: list[Expr]) -> Expr:
 
 
 def _vector(call: TileCall, widths: list[int]) -> int:
-    """The number of elements per step: as many as every access allows, up to the limit of the operation.
+    """Return the number of elements per step: the widest that all accesses and the operation allow.
 
     CUDA C++ converts floats of eight bits one by one.
     """
@@ -212,7 +212,7 @@ def _whole_scope(ctx: Context) -> None:
 
 
 def _proxy_fence(dst: Tile, ctx: Context) -> Stmt | None:
-    """The fence that makes cooperative stores visible to the async proxy (TMA, MMA); the kernel itself synchronises."""
+    """Return the fence that makes cooperative stores visible to the async proxy (TMA, MMA), or None."""
     if dst.scope != "shared" or ctx.scope == "thread" or not ctx.fences:
         return None
     return issue("fence.proxy.async", space="shared::cta", span=ctx.span)

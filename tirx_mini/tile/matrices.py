@@ -1,4 +1,4 @@
-"""Operands of the tensor core: matrices in shared memory, and the descriptors of their address and layout."""
+"""Tensor-core operands: matrices in shared memory, and the descriptors of their address and layout."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class MmaOperand:
 
     @property
     def mn_major(self) -> bool:
-        """Return whether M or N is contiguous, as the instruction descriptor says."""
+        """Return whether M or N is contiguous, as encoded in the instruction descriptor."""
         return self.params.mn_major
 
     def at(self, ctx: Context, k: Expr, row: int = 0) -> Expr:
-        """The descriptor of the part that begins at column `k` and row `row`, which must be a multiple of 8.
+        """Return the descriptor of the part at column `k` and row `row`, which must be a multiple of 8.
 
         The byte offset to that part, >> 4, is added to the descriptor of the first element.
         """
@@ -53,7 +53,7 @@ class MmaOperand:
 
 
 def mma_operand(ctx: Context, tile: Tile, kind: str = "tcgen05", transposed: bool = False) -> MmaOperand:
-    """`tile` as an operand, with a descriptor of `kind` ("tcgen05" or "wgmma"). Raises Refusal if none exists.
+    """Return `tile` as an operand with a descriptor of `kind` ("tcgen05" or "wgmma"). Raises Refusal if there is none.
 
     transposed: whether the tile is K × rows, contiguous along its rows, and not rows × K.
     """
@@ -74,7 +74,7 @@ def _params(ctx: Context, tile: Tile, transposed: bool) -> DescriptorParams:
 
 
 def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -> Expr:
-    """The 64-bit descriptor that gives the tensor core the address and the layout of the operand."""
+    """Return the 64-bit descriptor of an operand's address and layout."""
     swizzle = 0 if params.mode is SwizzleMode.SWIZZLE_NONE else params.mode.span_bytes
     rest = SmemDescriptor(0, params.leading_byte_offset, params.stride_byte_offset, swizzle).encode(kind)
     first = as_expr(params.byte_offset(0))
@@ -86,7 +86,7 @@ def _descriptor(ctx: Context, tile: Tile, params: DescriptorParams, kind: str) -
 
 
 def _start_of(tile: Tile) -> Expr:
-    """The address of a buffer of elements of 4 bits. Raises Refusal if there are no bytes under it."""
+    """Return the address of a buffer of 4-bit elements. Raises Refusal if its root is not made of bytes."""
     root = tile.buffer.root
     if not root.dtype.itemsize:
         raise Refusal(
@@ -97,7 +97,7 @@ def _start_of(tile: Tile) -> Expr:
 
 
 def accumulate(call: TileCall, step: Expr) -> Expr:
-    """Return whether the instruction adds to the accumulator. The call decides for the first; all others do."""
+    """Return the accumulate flag of a step: the call's option for the first step, and true for all others."""
     accum = as_bool(call.option("accum", False))
     if isinstance(accum, Const):
         return accum if accum.value else binary("!=", step, 0)

@@ -27,7 +27,7 @@ LANE_ELEMENTS = 2
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one instruction. high: those one below the other, of a warp. wide: those side by side."""
+    """The blocks of one instruction, `high` vertically and `wide` horizontally."""
 
     high: int
     wide: int
@@ -38,13 +38,13 @@ class Blocks:
 
 
 def _blocks(rows: int, columns: int) -> Blocks:
-    """As many blocks as an instruction moves: 2 × 2 or 2 × 1, and of a matrix of 8 rows 1 × 4, 1 × 2 or 1 × 1."""
+    """Return the blocks that one instruction moves: 2 × 2 or 2 × 1, or for 8 rows 1 × 4, 1 × 2 or 1 × 1."""
     high = 1 if rows == BLOCK else 2
     return Blocks(high, next(n for n in (4 // high, 2, 1) if columns % (n * BLOCK) == 0))
 
 
 def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) -> Stmt:
-    """The instructions that move a tile. A warp has the rows of one or two blocks of each stripe of rows."""
+    """Emit the instructions that move a tile; each warp has one or two block rows of every stripe."""
     rows, columns = memory.extents
     blocks = _blocks(rows, columns)
     own, width = blocks.high * BLOCK, blocks.wide * BLOCK
@@ -70,8 +70,8 @@ def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) ->
 
 
 class StoreMatrix(Rule):
-    """A warpgroup's warp w stores rows 16w … 16w + 15 of every 64 rows; a warp alone has all rows. One instruction
-    stores 2 × 2 blocks, or 2 × 1 blocks if the number of columns is not a multiple of 16.
+    """Stores a fragment by stmatrix, 2 × 2 blocks per instruction, or 2 × 1 if the columns are not a multiple of 16.
+    Warp w of a warpgroup stores rows 16w … 16w + 15 of every 64 rows; a single warp stores all rows.
     """
 
     name = "stmatrix"
@@ -88,7 +88,7 @@ class StoreMatrix(Rule):
 
 
 class LoadMatrix(Rule):
-    """The same from shared memory to a fragment."""
+    """Loads a fragment by ldmatrix, with the blocks of `StoreMatrix`."""
 
     name = "ldmatrix"
     aliases = ("ldstmatrix",)
@@ -101,7 +101,7 @@ class LoadMatrix(Rule):
 
 
 def _fragment(ctx: Context, own: Tile, memory: Tile) -> RegisterTile:
-    """The registers of `own`. Raises NotMeant for copies that the vector rule handles, and Refusal for any other."""
+    """Return the registers of `own`. Raises NotMeant for copies of the vector rule, and Refusal for others."""
     if (memory.scope, own.scope) != ("shared", "local") or not own.has_thread_axes:
         raise NotMeant("the copy is not between a register view and shared memory")
     if ctx.scope not in ("warpgroup", "warp") or own.dtype.bits != 16 or own.dtype != memory.dtype:
@@ -121,7 +121,7 @@ def _fragment(ctx: Context, own: Tile, memory: Tile) -> RegisterTile:
 
 
 def _of_warp(rows: int, columns: int) -> object:
-    """The layout of fragments of mma.sync over a warp: A, C and D, or B with 8 rows; None where there is none."""
+    """Return the warp layout of an mma.sync fragment: A, C and D, or B with 8 rows; None if there is none."""
     if columns % BLOCK or (rows != BLOCK and rows % (2 * BLOCK)):
         return None
     if rows == BLOCK:

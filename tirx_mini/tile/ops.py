@@ -1,4 +1,4 @@
-"""The table of tile primitives, with the checks that run when a call is read.
+"""The table of tile primitives, with the operand checks that run when a call is parsed.
 
 The Tx namespace is generated from `OPS`, and `TileOp.build` creates a call. A primitive has named operands (tiles, or
 values for the names in `values`) and options with defaults.
@@ -49,12 +49,12 @@ class TileOp:
 
     @property
     def help(self) -> str:
-        """The effect of the call, and the meaning of each of its options."""
+        """The help text: the effect of the call, and the meaning of each option."""
         return "\n".join([self.doc, *(f"\n{name}: {OPTIONS[name].meaning}" for name in self.options)])
 
     @property
     def signature(self) -> inspect.Signature:
-        """The primitive as a Python function: operands, then options as keywords."""
+        """The signature as a Python function: operands, followed by keyword options."""
         kinds = inspect.Parameter
         return inspect.Signature(
             [self._parameter(name) for name in self.operands]
@@ -66,14 +66,14 @@ class TileOp:
         return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
     def positional(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments by position: the operands, and the options behind them."""
+        """Split positional arguments into operands and the options that follow them."""
         needed = len(self.operands) - len(self.optional)
         if self.course and len(args) > needed and args[needed] is not None and not _is_tile(args[needed]):
             return args[:needed], dict(zip(self.course, args[needed:], strict=False))
         return args[: len(self.operands)], dict(zip(self.options, args[len(self.operands) :], strict=False))
 
     def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
-        """A call of this primitive at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
+        """Build a call at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
 
         Raises TirxError for wrong arguments, and for operands that do not fit together.
         """
@@ -89,7 +89,7 @@ class TileOp:
         return call
 
     def _options(self, args: tuple[Any, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The options under their canonical names; operands passed as keywords are added to `bound`."""
+        """Return the options under their canonical names, moving operands passed by keyword to `bound`."""
         if len(args) > len(self.operands):
             raise TirxError(
                 f"{self.name} expects {len(self.operands)} operands ({', '.join(self.operands)}), found {len(args)}",
@@ -118,7 +118,7 @@ class TileOp:
         return options
 
     def _complete(self, bound: dict[str, Any]) -> None:
-        """Operands that are left out, before the last one that is given: the tile `dst`, or the neutral number."""
+        """Fill in omitted operands before the last given one, with the tile `dst` or the neutral number."""
         given = [name for name in self.operands if bound.get(name) is not None]
         for name in self.operands:
             if bound.get(name) is None:
@@ -156,7 +156,7 @@ def _elementwise(name: str, doc: str, *sources: str, rounds: bool = False) -> Ti
 
 
 def _function(name: str, doc: str, *extra: str) -> TileOp:
-    """A function of each element. extra: "bias" and "scale", where it is one of src * scale + bias."""
+    """Define an elementwise function. extra: "bias" and "scale" for a function of src * scale + bias."""
     return TileOp(name, ("dst", "src", *extra), doc, {"dispatch": None}, checks.elementwise, either=extra,
                   optional=("src", *extra), in_place="src")  # fmt: skip
 
@@ -246,5 +246,5 @@ SPELLINGS: Mapping[str, str] = {"sum": "reduce_sum", "max": "reduce_max", "min":
 
 
 def op_of(name: str) -> TileOp | None:
-    """The tile primitive that kernels call by this name, or None."""
+    """Return the tile primitive of this name or spelling, or None."""
     return OPS.get(SPELLINGS.get(name, name))

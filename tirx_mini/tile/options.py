@@ -1,4 +1,4 @@
-"""The options of tile primitives: what they mean, and the values that a call may give them."""
+"""The options of tile primitives: their meanings and allowed values."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _pointer(name: str, value: Any, primitive: str, kind: OperandType) -> Expr:
 
 
 def given(name: str, value: Any, primitive: str) -> Any:
-    """The value of an option as the rules see it; raises `TirxError` for a value that the option cannot have."""
+    """Return the normalised value of an option. Raises `TirxError` for an invalid value."""
     kinds = [kind for kind in OPTIONS[name].type.split(" | ") if kind != "None"]
     words = []
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""Partitions: how the elements of a tile are distributed over the threads of a scope, and the loop over each share.
+"""Partitions: the distribution of a tile's elements over the threads of a scope.
 
 Tiles in memory are distributed in order: neighbouring threads get neighbouring vectors, so the accesses of a warp are
 coalesced. The layout of a register view assigns elements to threads itself, and every other operand follows it.
@@ -23,7 +23,7 @@ VECTOR_BYTES = 16
 
 @dataclass(frozen=True)
 class Partition:
-    """Each thread of a scope handles `lanes` consecutive elements in each of `steps` steps.
+    """A distribution in which each thread handles `lanes` consecutive elements in each of `steps` steps.
 
     coords(step): the tile coordinates of the first of these elements, for the executing thread.
     guard(step): the condition under which the thread participates; None if all threads do.
@@ -37,7 +37,7 @@ class Partition:
     def loop(
         self, ctx: Context, body: Callable[[Context, Expr, tuple[Expr, ...]], Stmt], *, parallel: bool = True
     ) -> Stmt:
-        """``body(context, step, coordinates)`` in a loop over the steps; without a loop if there is only one step.
+        """Emit ``body(context, step, coordinates)`` in a loop over the steps, or directly for a single step.
 
         parallel: whether the steps are independent, so that they may be executed as one operation.
         """
@@ -54,7 +54,7 @@ class Partition:
 
 
 def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
-    """Distribute the elements in row-major order, `lanes` to each thread in turn."""
+    """Distribute the elements in row-major order, `lanes` per thread in turn."""
     vectors = math.prod(extents) // lanes
 
     def number(step: Expr) -> Expr:
@@ -77,7 +77,7 @@ def linear(ctx: Context, extents: Sequence[int], lanes: int) -> Partition:
 
 
 def by_register(ctx: Context, registers: RegisterTile, lanes: int) -> Partition:
-    """Each thread handles the elements in its own registers, `lanes` registers per step."""
+    """Distribute the elements so that each thread handles its own registers, `lanes` per step."""
     layout = registers.layout
     element_at = inverse(layout)
 
@@ -92,13 +92,13 @@ def by_register(ctx: Context, registers: RegisterTile, lanes: int) -> Partition:
 
 
 def register_lanes(ctx: Context, registers: RegisterTile) -> int:
-    """The number of a thread's registers, from an aligned one on, that are consecutive along the last dimension."""
+    """Return the number of aligned registers of a thread that are consecutive along the last dimension."""
     most = VECTOR_BYTES // registers.tile.dtype.itemsize
     return math.gcd(vector_length(registers.layout), most, registers.count, ctx.divisor(coordinate(registers.base)))
 
 
 def memory_lanes(ctx: Context, tile: Tile) -> int:
-    """The number of consecutive elements in one aligned access to a tile: a power of two, at most 16 bytes."""
+    """Return the number of consecutive elements per aligned access: a power of two, at most 16 bytes."""
     if not tile.kept or tile.kept[-1] != tile.buffer.ndim - 1:
         return 1
     run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))

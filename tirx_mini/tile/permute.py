@@ -1,4 +1,4 @@
-"""permute_layout: a tile of shared memory moves to another layout, also in place.
+"""The permute_layout rule: move a shared-memory tile to another layout, possibly in place.
 
 All threads of the scope read their elements into registers, meet, and write them. What is read is complete before
 anything is written, so that both tiles may lie in the same memory.

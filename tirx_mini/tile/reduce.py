@@ -53,7 +53,7 @@ OPERATORS: Mapping[str, str] = {"sum": "+", "max": "max", "min": "min"}
 
 @dataclass(frozen=True)
 class Accumulator:
-    """The partial result of a thread: one register."""
+    """A thread's partial result, held in one register."""
 
     buffer: Buffer
     operator: str
@@ -61,7 +61,7 @@ class Accumulator:
 
     @staticmethod
     def make(ctx: Context, name: str, dtype: DataType, operator: str) -> Accumulator:
-        """An accumulator for `dtype`: float32 for half precision, int32 for small integers."""
+        """Create an accumulator for `dtype`: float32 for half precision, int32 for small integers."""
         wide = dtype if dtype.bits >= 32 else FLOAT32 if dtype.is_float else INT32
         return Accumulator(Buffer(f"{name}_acc", (1,), wide, "local", scalar=True, span=ctx.span), operator, ctx)
 
@@ -83,12 +83,13 @@ class Accumulator:
         return self.set(binary(self.operator, self.value, cast(self.dtype, value), span=self.ctx.span))
 
     def across_lanes(self, width: int = WARP_SIZE) -> Stmt:
-        """Combine groups of `width` neighbouring lanes; every lane gets the result of its group."""
+        """Combine groups of `width` neighbouring lanes, leaving the result in every lane of a group."""
         distances = [width >> step for step in range(1, width.bit_length())]
         return seq(*(self.add(value_of("shfl.xor", self.dtype, self.value, d, span=self.ctx.span)) for d in distances))
 
     def across_warps(self, scratch: Buffer, first: Expr, warps: int) -> Stmt:
-        """Combine the warps of the CTA through `warps` elements of shared memory; every thread gets the result."""
+        """Combine the warps of the CTA through `warps` elements of shared memory, leaving the result in every thread.
+        """
         ctx = self.ctx
         lane, warp = special("threadIdx.x") % WARP_SIZE, special("warp_id_in_cta")
         var, _ = ctx.loop_var(warps, "w")
@@ -149,7 +150,7 @@ class Shape:
 
     @staticmethod
     def of(call: TileCall) -> Shape:
-        """The shape of a reduction whose operands were checked."""
+        """Return the shape of a reduction with checked operands."""
         dst, src = tiles_of(call)
         axes = reduced_axes(call)
         if axes is None:
@@ -160,11 +161,11 @@ class Shape:
         return Shape(tuple(n for n, gone in pairs if not gone), tuple(n for n, gone in pairs if gone), reduced)
 
     def row(self, at: Sequence[T]) -> tuple[T, ...]:
-        """The coordinates of an element of the source without its reduced coordinates."""
+        """Drop the reduced coordinates of a source element."""
         return tuple(place for place, gone in zip(at, self.reduced, strict=True) if not gone)
 
     def at(self, row: Sequence[T], column: Sequence[T]) -> tuple[T, ...]:
-        """The coordinates of an element of the source tile."""
+        """Return the source coordinates of an element, given its kept and reduced coordinates."""
         rows, columns = iter(row), iter(column)
         return tuple(next(columns if gone else rows) for gone in self.reduced)
 
@@ -205,8 +206,8 @@ class ViewReduce(Rule):
 def _registers_of(
     shape: Shape, into: RegisterTile, out_of: RegisterTile, together: bool
 ) -> tuple[dict[int, list[int]], list[int]]:
-    """For each register of the destination in a thread, the registers of the source that are reduced to it; and, where
-    threads reduce their results `together`, the masks of the shuffles.
+    """Return the source registers reduced into each destination register, and the shuffle masks if threads reduce
+    `together`.
     """
     kept = len(into.tile.extents) > len(shape.rows)  # the destination has an element for each thread of a row
     holders: dict[tuple[int, ...], dict[int, int]] = {}
@@ -231,7 +232,7 @@ def _registers_of(
 
 
 def _masks(rows: Iterable[set[int]], name: str) -> list[int]:
-    """The masks of the shuffles that combine the threads of each row. Raises Refusal if rows need different ones."""
+    """Return the shuffle masks that combine the threads of each row. Raises Refusal if rows need different masks."""
     found: set[tuple[int, ...]] = set()
     for threads in rows:
         first = min(threads)
@@ -272,7 +273,7 @@ class CooperativeReduce(Rule):
 
 
 def _rows_by_groups(call: TileCall, ctx: Context) -> Stmt:
-    """Each group of up to 32 neighbouring lanes reduces one row at a time."""
+    """Reduce by groups of up to 32 neighbouring lanes, one row at a time."""
     dst, src = tiles_of(call)
     shape = Shape.of(call)
     rows, columns = math.prod(shape.rows), math.prod(shape.columns)
@@ -302,7 +303,7 @@ def _rows_by_groups(call: TileCall, ctx: Context) -> Stmt:
 
 
 class ValueReduce(Rule):
-    """Reductions such as ``cta_sum(dst, value)``: every thread supplies a value and gets the result in a register."""
+    """Reduces one value per thread, as in ``cta_sum(dst, value)``, leaving the result in every thread."""
 
     name = "shuffle"
     ops = tuple(f"{unit}_{op}" for unit in ("warp", "cta") for op in OPERATORS)
@@ -332,7 +333,7 @@ def _operator(call: TileCall) -> str:
 
 
 def accumulates(call: TileCall) -> bool:
-    """Return whether a reduction combines its result with the destination's contents. Refuses what is not known now."""
+    """Return whether a reduction accumulates into the destination. Raises Refusal if this is unknown."""
     accum = call.option("accum", False)
     value = int_value(accum) if isinstance(accum, Expr) else accum
     if value not in (0, 1):
@@ -341,7 +342,7 @@ def accumulates(call: TileCall) -> bool:
 
 
 def _put(call: TileCall, ctx: Context, dst: Tile, row: tuple[Expr, ...], acc: Accumulator) -> Stmt:
-    """The result of a row, in the destination."""
+    """Store the result of a row in the destination."""
     value = acc.value
     if accumulates(call):
         value = binary(acc.operator, cast(acc.dtype, load(ctx, dst, row, 1)), value)
@@ -372,12 +373,12 @@ def _width(call: TileCall) -> int:
 
 
 def _identity(acc: Accumulator, first: Expr) -> Expr:
-    """The neutral value: 0 for a sum; any element of the tile for max and min."""
+    """Return the initial value: 0 for a sum, or an element of the tile for max and min."""
     return const(0, acc.dtype) if acc.operator == "+" else first
 
 
 def _scratch(ctx: Context, acc: Accumulator) -> Buffer:
-    """Shared memory that the compiler adds: one word per warp."""
+    """Return compiler-allocated shared memory of one word per warp."""
     return Buffer(f"{acc.buffer.name}_warps", (ctx.launch.warps,), acc.dtype, "shared", span=ctx.span)
 
 
@@ -396,7 +397,7 @@ def _unravel(number: Expr, extents: Sequence[int]) -> tuple[Expr, ...]:
 
 
 def _loop(ctx: Context, var: Expr, first: int, count: int, body: Stmt) -> Stmt | None:
-    """`body` for `var` from `first` up to `count`, without a loop for one iteration; None for none."""
+    """Emit `body` for `var` from `first` up to `count`: a loop, a single iteration, or None."""
     if first >= count:
         return None
     if (first, count) == (0, 1):

@@ -1,4 +1,4 @@
-"""The operands of a tile primitive: regions without their dimensions of extent 1, and their layouts.
+"""Operands of tile primitives: regions without dimensions of extent 1, and their layouts.
 
 ``Asmem[stage, :, :]`` and ``A[m : m + 128, k : k + 64]`` are both 128 × 64 tiles, because dimensions of extent 1 do not
 count. A `Tile` is a region seen in this way.
@@ -27,7 +27,7 @@ from tirx_mini.wording import described
 
 
 def as_region(operand: object) -> Region:
-    """`operand` as a region: a whole buffer, a slice, or a single element.
+    """Convert `operand` to a region: a whole buffer, a slice, or a single element.
 
     Raises TirxError for anything that is not part of a buffer.
     """
@@ -47,18 +47,18 @@ def as_region(operand: object) -> Region:
 
 
 def layout_of(buffer: Buffer) -> Layout:
-    """The layout of a buffer; row-major if it declares none."""
+    """Return the layout of a buffer, row-major by default."""
     return buffer.layout if buffer.layout is not None else TileLayout(S[tuple(buffer.shape)])
 
 
 def coordinate(expr: Expr) -> Coord:
-    """`expr` as a coordinate of a layout: a Python int if it is constant."""
+    """Convert `expr` to a layout coordinate: a Python int if it is constant."""
     value = int_value(expr)
     return expr if value is None else value
 
 
 def offsets(tile: Tile) -> list[int]:
-    """The divisors of the byte offset of each view in its source, along the chain of views from the tile to its root.
+    """Return divisors of the byte offsets of all views between the tile and its root.
 
     An offset known at compile time is itself, any other the largest number of bytes that is known to divide it.
     """
@@ -73,7 +73,7 @@ def offsets(tile: Tile) -> list[int]:
 
 @dataclass(frozen=True)
 class Tile:
-    """A region as a box of `extents`, without its dimensions of extent 1."""
+    """A region viewed as a box of `extents`, without dimensions of extent 1."""
 
     region: Region
 
@@ -91,17 +91,17 @@ class Tile:
 
     @cached_property
     def starts(self) -> tuple[Expr, ...]:
-        """The start of the region in every dimension of the buffer."""
+        """The start of the region in every buffer dimension."""
         return tuple(r.start for r in self.region.ranges)
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
-        """The dimensions of the buffer along which the tile extends."""
+        """The buffer dimensions along which the tile extends."""
         return tuple(axis for axis, extent in enumerate(self.region.extents) if extent != 1)
 
     @cached_property
     def extents(self) -> tuple[int, ...]:
-        """The extents of the tile; empty for a single element."""
+        """The extents of the tile, empty for a single element."""
         return tuple(extent for extent in self.region.extents if extent != 1)
 
     @property
@@ -117,18 +117,18 @@ class Tile:
 
     @property
     def has_thread_axes(self) -> bool:
-        """Return whether the tile is spread over the registers of many threads (a register view)."""
+        """Return whether the tile is distributed over the registers of many threads (a register view)."""
         return self.scope == "local" and any(axis.name != "m" for axis in self.layout.axes)
 
     def index(self, coords: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The indices into the buffer of the tile's element at `coords`."""
+        """Return the buffer indices of the tile element at `coords`."""
         indices = list(self.starts)
         for axis, coord in zip(self.kept, coords, strict=True):
             indices[axis] = indices[axis] + coord
         return tuple(indices)
 
     def broadcast(self, dst: Tile) -> tuple[int | None, ...] | None:
-        """For each dimension of the tile `dst`, the dimension of this tile along which it runs; None where this has 1.
+        """Map each dimension of the tile `dst` to the dimension of this tile that broadcasts along it, or None.
 
         Dimensions correspond from the last one backwards, as in NumPy. None where the extents do not fit.
         """
@@ -143,11 +143,11 @@ class Tile:
         return tuple(along[axis] for axis in dst.kept)
 
     def describe(self) -> str:
-        """The tile for error messages, as in ``128 × 64 float16 tile of Asmem (shared)``."""
+        """Describe the tile for error messages, as in ``128 × 64 float16 tile of Asmem (shared)``."""
         extents = " × ".join(map(str, self.extents)) or "1"
         return f"{extents} {self.dtype} tile of {self.buffer.name} ({self.scope})"
 
 
 def tiles_of(call: TileCall) -> list[Tile]:
-    """The operands of a call that are tiles, in order."""
+    """Return the tile operands of a call, in order."""
     return [Tile(operand) for operand in call.operands if isinstance(operand, Region)]

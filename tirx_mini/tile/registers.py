@@ -1,4 +1,4 @@
-"""Register views: tiles that are spread over the registers of the threads of a scope.
+"""Register views: tiles distributed over the registers of a scope's threads.
 
 ``Dreg.view(128, 64, layout=TileLayout(S[(128, 64) : (1@tid_in_wg, 1)]))`` is a 128 × 64 tile of a warpgroup: thread r
 holds row r in the 64 registers of its own `Dreg`.
@@ -31,7 +31,7 @@ _ONE_WARPGROUP: Mapping[str, int] = {"tx": 1, "warpid": 32}
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """The part of a register view that one thread holds: `count` registers of the root buffer, starting at `base`.
+    """A thread's part of a register view: `count` registers of the root buffer, starting at `base`.
 
     layout: maps tile coordinates to (tx, register), relative to the base.
     threads: the number of threads that hold a part.
@@ -45,14 +45,14 @@ class RegisterTile:
 
     @cached_property
     def root(self) -> Buffer:
-        """The buffer of the thread under the view, whose elements are numbered as registers."""
+        """The per-thread buffer under the view, whose elements are numbered as registers."""
         root = self.tile.buffer.root
         if root.layout is None or root.ndim > 1:  # a single index of several dimensions is the number of a register
             return root
         return Buffer(f"{root.name}_own", (root.layout.cosize(m),), root.dtype, "local", source=root, span=root.span)
 
     def places(self) -> Iterator[tuple[tuple[int, ...], int, int]]:
-        """(coordinates, thread, register) of each element, and of each of its copies."""
+        """Return the coordinates, thread and register of each element and each of its copies."""
         coords = np.indices(self.tile.extents).reshape(len(self.tile.extents), -1)
         found = self.layout.apply(*coords) if coords.size else self.layout.apply()
         held = [np.broadcast_to(np.asarray(found.get(axis, 0)), coords.shape[1:]) for axis in (tx, m)]
@@ -63,12 +63,12 @@ class RegisterTile:
                 yield tuple(at), thread + shift[tx], register + shift[m]
 
     def pointer(self, register: Expr | int) -> Expr:
-        """The address of a register of the thread, counted from 0."""
+        """Return the address of a thread's register, counted from 0."""
         return AddressOf(HANDLE, self.root, (self.base + register,))
 
 
 def register_tile(ctx: Context, tile: Tile, copies: bool = False) -> RegisterTile:
-    """The registers of each thread of the scope that hold `tile`. Raises Refusal if it is not a register view.
+    """Return the registers of each thread that hold `tile`. Raises Refusal if it is not a register view.
 
     copies: whether several threads may hold an element, and threads none.
     """
@@ -90,7 +90,7 @@ def register_tile(ctx: Context, tile: Tile, copies: bool = False) -> RegisterTil
 
 
 def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
-    """The layout of a register view with a single thread axis, `tx`, which counts the threads of the scope.
+    """Return the layout of a register view with a single thread axis `tx` over the scope's threads.
 
     Equivalent spellings (`tid_in_wg`, `laneid` with `wid_in_wg`, lanes of tensor memory) are converted. Raises Refusal
     if an axis is not defined in this scope.
@@ -109,13 +109,13 @@ def _thread_layout(ctx: Context, tile: Tile) -> TileLayout:
 
 
 def in_threads(layout: TileLayout) -> TileLayout:
-    """A layout over the threads of a warpgroup, in the form of `RegisterTile.layout`."""
+    """Return a layout over the threads of a warpgroup, in the form of `RegisterTile.layout`."""
     factors = _THREAD_AXES["warpgroup"]
     return _renamed(layout, {axis: (tx, factors[axis.name]) for axis in layout.axes if axis.name in factors})
 
 
 def _renamed(layout: TileLayout, table: Mapping[Axis, tuple[Axis, int]]) -> TileLayout:
-    """`layout` with some axes renamed and their strides multiplied."""
+    """Rename axes of `layout` and multiply their strides."""
 
     def named(axis: Axis) -> tuple[Axis, int]:
         return table.get(axis, (axis, 1))

@@ -1,4 +1,4 @@
-"""Dispatch: translates a tile primitive to instructions.
+"""Dispatch: the lowering of a tile primitive to instructions.
 
 A `Rule` is one implementation of an operation. It emits statements, or raises `Refusal` with the reason why it does not
 support the call. `dispatch` uses the first rule that does not refuse; if all refuse, the error lists each rule with its
@@ -18,7 +18,7 @@ from .context import Context
 
 
 class Refusal(Exception):
-    """A rule does not support a call.
+    """The refusal of a rule to support a call.
 
     reason: why, as a sentence without a full stop.
     hint: what to write instead.
@@ -30,11 +30,11 @@ class Refusal(Exception):
 
 
 class NotMeant(Refusal):
-    """A refusal because the rule applies to other memories than the call's. It does not help the user."""
+    """The refusal of a rule intended for other memories, which is not reported to the user."""
 
 
 class Rule(ABC):
-    """One implementation of the operations `ops`.
+    """An implementation of the operations `ops`.
 
     name: the value of ``dispatch="…"`` that selects it, also used in error pages.
     aliases: other values that select it, TVM's for rules that choose more freely.
@@ -48,11 +48,11 @@ class Rule(ABC):
 
     @abstractmethod
     def emit(self, call: TileCall, ctx: Context) -> Stmt:
-        """The statements that implement `call`. Raises Refusal if this rule does not support it."""
+        """Return the statements that implement `call`. Raises Refusal if the rule does not support it."""
 
 
 def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
-    """The instructions for `call`, from the first of `rules` that supports it.
+    """Lower `call` by the first of `rules` that supports it.
 
     Raises TirxError with the reason of each rule if none does.
     """
@@ -70,7 +70,7 @@ def dispatch(call: TileCall, ctx: Context, rules: Sequence[Rule]) -> Stmt:
 
 
 def _refused(call: TileCall, ctx: Context, refusals: list[tuple[Rule, Refusal]]) -> TirxError:
-    """The error with the reason of every rule. If only one rule is meant for the call, its reason is the headline."""
+    """Return the error with each rule's reason; if only one rule is relevant, its reason is the headline."""
     meant = [(rule, refusal) for rule, refusal in refusals if not isinstance(refusal, NotMeant)]
     listed = f"docs/reference/tile.md lists what each dispatch of {call.op} supports"
     hint = next((refusal.hint for _, refusal in meant or refusals if refusal.hint), listed)

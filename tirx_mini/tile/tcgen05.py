@@ -1,4 +1,4 @@
-"""Matrix multiplication on the tensor core: ``C[M, N] (+)= A[M, K] @ B[N, K].T``."""
+"""Matrix multiplication on the tensor core by tcgen05.mma: ``C[M, N] (+)= A[M, K] @ B[N, K].T``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DESCRIPTORS = ("hoist", "local_hoist", "recompute", "encode")
 
 @dataclass(frozen=True)
 class Left:
-    """Matrix A. bind: a statement before the loop; at: what an instruction is given for the part that begins at `k`."""
+    """Matrix A. bind: a statement before the loop; at: the instruction operand for the part at column `k`."""
 
     name: str
     bind: Bind | None
@@ -37,7 +37,7 @@ class Left:
 
 
 class Tcgen05Mma(Rule):
-    """One thread issues a tcgen05.mma for every 32 bytes of K; with cta_group=2, on behalf of a pair of CTAs."""
+    """Issues a tcgen05.mma for every 32 bytes of K from one thread; cta_group=2 acts for a pair of CTAs."""
 
     name = "tcgen05"
     ops = ("gemm_async",)
@@ -79,7 +79,7 @@ class Tcgen05Mma(Rule):
 
 
 def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
-    """Matrix A in shared or in tensor memory."""
+    """Return matrix A in shared or tensor memory."""
     if a.scope == "tmem":
         if call.option("transA", False):
             raise Refusal("A is in tensor memory, where K runs along the columns", "remove transA")
@@ -92,7 +92,7 @@ def _left(call: TileCall, ctx: Context, a: Tile) -> Left:
 
 
 def by_one_thread(ctx: Context, body: Stmt) -> Stmt:
-    """The body, executed by the thread of the call, or by an elected one of a warp."""
+    """Guard the body for the thread of the call, or for an elected thread of the warp."""
     return If(value_of("elect.sync", BOOL, span=ctx.span), body, span=ctx.span) if ctx.scope == "warp" else body
 
 
@@ -125,7 +125,7 @@ def _kind(a: Tile) -> str:
 
 
 def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor:
-    """The shape and dtypes of one instruction. Raises Refusal for those that the tensor core does not support."""
+    """Return the shape and dtypes of one instruction. Raises Refusal for unsupported ones."""
     kind, group = _kind(a), call.option("cta_group", 1)
     if _kind(b) != kind or c.dtype != RESULTS[kind] or (kind == "f16" and a.dtype != b.dtype):
         raise Refusal(
@@ -162,7 +162,7 @@ def _product(call: TileCall, c: Tile, a: Tile, b: Tile) -> InstructionDescriptor
 
 
 def instruction_shape(call: TileCall, m: int, b_rows: int, group: int) -> tuple[int, int]:
-    """(M, N) of one instruction: the call's own choice, else the whole product, in parts where N exceeds 256."""
+    """Return the (M, N) of one instruction: the call's choice, else the whole product split where N exceeds 256."""
     whole, step = b_rows * group, 8 if m == ROWS // 2 else 16 * group
     given = [int_value(call.option(name)) for name in ("mma_m", "mma_n") if call.option(name) is not None]
     if len(given) == 1:

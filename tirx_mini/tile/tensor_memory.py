@@ -1,4 +1,4 @@
-"""Tensor memory: its addresses, and copies between it and a warpgroup's registers.
+"""Tensor memory: its addressing, and copies to and from a warpgroup's registers.
 
 An address is lane << 16 | column. ``tcgen05.ld.32x32b.xN`` loads N consecutive columns of its own lane into each thread
 of a warp. Warp w of a warpgroup can only access lanes 32w … 32w + 31 (PTX ISA, tcgen05.ld, "Access restrictions").
@@ -36,7 +36,7 @@ MOST_COLUMNS = 128
 
 
 def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
-    """The address of the first element of `tile`, which has `lanes` × `columns` elements and begins at lane 0.
+    """Return the address of the first element of `tile`, of `lanes` × `columns` elements starting at lane 0.
 
     Elements narrower than 32 bits share the columns of tensor memory. Raises Refusal if the tile has another shape, or
     if its layout is not (1@TLane, 1@TCol).
@@ -59,7 +59,7 @@ def tmem_address(ctx: Context, tile: Tile, lanes: int, columns: int) -> Expr:
 
 
 def accumulator_address(ctx: Context, tile: Tile, path: str) -> Expr:
-    """The address of an accumulator, which lies as `tmem_datapath_layout` says for a data path.
+    """Return the address of an accumulator with the `tmem_datapath_layout` of a data path.
 
     Raises Refusal for another layout.
     """
@@ -82,7 +82,7 @@ def accumulator_address(ctx: Context, tile: Tile, path: str) -> Expr:
 def _placed(
     ctx: Context, tile: Tile, suits: Callable[[TileLayout], bool], columns: int, wanted: str | None = None
 ) -> tuple[int | None, Expr]:
-    """The lane and the address of the column at which a tile of tensor memory begins, if its layout suits.
+    """Return the lane and column address of a tensor-memory tile, if its layout is suitable.
 
     wanted: the layout that does, for the hint.
 
@@ -109,19 +109,19 @@ def _placed(
 
 
 def _is_plain(layout: TileLayout, columns: int, row_axis: Axis, column_axis: Axis) -> bool:
-    """Return whether row r of 128 rows is at place r of `row_axis`, and column c at place c of `column_axis`."""
+    """Return whether row r of 128 lies at r on `row_axis`, and column c at c on `column_axis`."""
     moving = [it for it in layout.simplify().iters if it.extent > 1]
     rows = [Iter(TMEM_LANES, 1, row_axis)]
     return moving == (rows if columns == 1 else [*rows, Iter(columns, 1, column_axis)])
 
 
 def warp_lanes(ctx: Context) -> Expr:
-    """The lane field of an address for the executing warp: 32 lanes per warp of the warpgroup."""
+    """Return the lane field of the executing warp's addresses, 32 lanes per warp of the warpgroup."""
     return cast(UINT32, ctx.simplify(special("warp_id_in_cta") % 4 * 32)) << 16
 
 
 def chunks(columns: int) -> Iterator[tuple[int, int]]:
-    """(first column, number of columns) of the accesses that cover `columns`: powers of two, widest first."""
+    """Yield (first column, number of columns) of accesses that cover `columns`: powers of two, widest first."""
     first = 0
     while first < columns:
         number = min(MOST_COLUMNS, 1 << ((columns - first).bit_length() - 1))
@@ -131,7 +131,7 @@ def chunks(columns: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Access:
-    """One tcgen05.ld or tcgen05.st of each warp: from a register of 32 bits on, at an address."""
+    """A tcgen05.ld or tcgen05.st of each warp, with its first 32-bit register and its address."""
 
     register: int
     address: Expr
@@ -141,7 +141,7 @@ class Access:
 
 @dataclass(frozen=True)
 class _Form:
-    """A shape of tcgen05.ld and .st, with the rows and the data path of tensor memory that it suits.
+    """A shape of tcgen05.ld and .st, with the rows and tensor-memory data path it applies to.
 
     bits: of a row, in one repetition.
     slabs: the first of its 32 lanes at which a warp accesses 16 of them, or all.
@@ -162,7 +162,7 @@ _FORMS = (
 
 
 def _fragments(ctx: Context, memory: Tile, registers: RegisterTile) -> list[Access] | None:
-    """The accesses for a fragment of `tcgen05_atom_layout`; None if the registers are not one.
+    """Return the accesses for a `tcgen05_atom_layout` fragment, or None if the registers are not one.
 
     Raises Refusal if tensor memory is not laid out as the fragment.
     """
@@ -188,10 +188,10 @@ def _fragments(ctx: Context, memory: Tile, registers: RegisterTile) -> list[Acce
 
 
 class _TensorMemoryCopy(Rule):
-    """A copy between the 128 lanes of a tile and the 128 threads of a warpgroup, one column per 32-bit register."""
+    """Copies between the 128 lanes of a tile and the threads of a warpgroup, one column per 32-bit register."""
 
     def accesses(self, ctx: Context, memory: Tile, view: Tile) -> tuple[RegisterTile, list[Access]]:
-        """The registers of the view, and the accesses of each warp. Raises Refusal if there are none."""
+        """Return the registers of the view and each warp's accesses. Raises Refusal if there are none."""
         if ctx.scope != "warpgroup":
             raise Refusal(
                 f"a warp can access only 32 of the 128 lanes, so a warpgroup must execute it, "

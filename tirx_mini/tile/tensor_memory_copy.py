@@ -1,4 +1,4 @@
-"""Copies from shared to tensor memory by ``tcgen05.cp``: rows, each to one lane or to several, and scale factors."""
+"""Copies from shared to tensor memory by ``tcgen05.cp``: rows, optionally multicast, and scale factors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GROUP_BYTES = 128
 
 
 class TensorMemoryCopy(Rule):
-    """One thread copies; MMAs that it issues later come after the copy, for everything else it commits and waits."""
+    """Copies by tcgen05.cp from one thread; its later MMAs are ordered after the copy."""
 
     name = "tcgen05.cp"
     aliases = ("smem->tmem",)
@@ -82,14 +82,14 @@ class TensorMemoryCopy(Rule):
 
 
 def _given_shape(call: TileCall, shape: str, multicast: str) -> None:
-    """Refuses another shape than the layouts have, where the call names one."""
+    """Raise Refusal if the call names another shape than its layouts imply."""
     for option, name, value in (("shape", "shape", shape), ("cta_mask", "multicast", multicast)):
         if call.option(option) not in (None, value):
             raise Refusal(f"{name} is {call.option(option)!r}, but the layouts of this copy are those of {value!r}")
 
 
 def _rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
-    """128 rows, each in a lane, by 32 or 16 bytes at a time."""
+    """Emit the copy of 128 rows, one per lane, in steps of 32 or 16 bytes."""
     if len(dst.extents) != 2:
         raise Refusal(f"the {dst.describe()} is not a tile of {TMEM_LANES} rows")
     width = dst.extents[1]
@@ -106,7 +106,7 @@ def _rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
 def _copies(
     call: TileCall, ctx: Context, address: Expr, src: Tile, count: int, step: int, shape: str, multicast: str = ""
 ) -> Stmt:
-    """`count` copies of `step` bytes of each row, side by side from `address` on."""
+    """Emit `count` copies of `step` bytes per row, at consecutive addresses from `address`."""
     source, elements = mma_operand(ctx, _whole_group(src)), step * 8 // src.dtype.bits
     copies = [
         issue(
@@ -119,7 +119,7 @@ def _copies(
 
 
 def _whole_group(src: Tile) -> Tile:
-    """A tile of four rows as the eight rows that begin with them: descriptors count rows by eights."""
+    """Extend a four-row tile to the eight rows that start with it, since descriptors count groups of eight."""
     if not src.extents or src.extents[0] != 4:
         return src
     axis = src.kept[0]
@@ -135,7 +135,7 @@ def _whole_group(src: Tile) -> Tile:
 
 
 def _layout_of(shape: str, multicast: str, width: int) -> TileLayout:
-    """The rows of `width` elements of a copy of this shape, with the lanes of their further copies."""
+    """Return the layout of a copy of this shape with rows of `width` elements and their multicast lanes."""
     if shape == "4x256b":
         return TileLayout(S[(4, width) : (32 @ TLane, 1 @ TCol)])
     if multicast == "warpx4":
@@ -150,7 +150,7 @@ FEW_ROWS = (("4x256b", ""), ("64x128b", "warpx2::02_13"), ("64x128b", "warpx2::0
 
 
 def _few_rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt | None:
-    """4, 32 or 64 rows, in the lanes that the layout of `dst` gives; None for a layout of no such copy."""
+    """Emit the copy of 4, 32 or 64 rows to the lanes of `dst`, or return None for another layout."""
     if len(dst.extents) != 2 or dst.buffer.allocated_addr is None:
         return None
     try:
@@ -174,7 +174,7 @@ def _few_rows(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt | None
 
 
 def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
-    """Blocks of 128 rows × four factors, to all groups of lanes."""
+    """Emit the copy of 128 rows × four factor blocks to all lane groups."""
     _given_shape(call, "32x128b", "warpx4")
     if dst.dtype.bits != 8 or len(dst.extents) != 2:
         raise Refusal(f"the {dst.describe()} is no tile of scale factors, rows × factors of 8 bits")
@@ -204,7 +204,7 @@ def _scale_factors(call: TileCall, ctx: Context, dst: Tile, src: Tile) -> Stmt:
 
 
 def _reuse(ctx: Context, tile: Tile) -> int:
-    """How many columns of a tile of scale factors each factor has."""
+    """Return the number of columns per factor in a scale-factor tile."""
     try:
         region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)
         places = region.layout.linear.reshape(tile.extents).apply(0, np.arange(tile.extents[1]))
@@ -214,7 +214,7 @@ def _reuse(ctx: Context, tile: Tile) -> int:
 
 
 def _first(ctx: Context, tile: Tile, wanted: Callable[[], object]) -> Expr:
-    """The first place of a tile of scale factors. Refuses another layout than `wanted`."""
+    """Return the first location of a scale-factor tile. Raises Refusal for a layout other than `wanted`."""
     name = tile.buffer.name
     try:
         region = slice_region(tile.layout, [coordinate(s) for s in tile.starts], tile.region.extents, ctx.divisor)

@@ -1,4 +1,4 @@
-"""The threads of a CTA that execute a statement, as far as the enclosing conditions are known at compile time."""
+"""The threads of a CTA that execute a statement, deduced from compile-time conditions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _THREAD_NUMBERS = ("threadIdx.x", "warp_id_in_cta")
 
 
 def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = False) -> np.ndarray | None:
-    """The threads for which all `guards` hold, as booleans; None if a guard divides the threads in an unknown way.
+    """Return a Boolean mask of the threads that satisfy all `guards`, or None if a guard's threads are unknown.
 
     A guard that is uniform over the CTA (a loop bound, a tile index) is assumed to hold. An election selects one lane
     of each warp.
@@ -45,12 +45,12 @@ def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = Fals
 
 
 def most_in_a_warp(active: np.ndarray) -> int:
-    """The largest number of these threads in one warp."""
+    """Return the maximum number of these threads in one warp."""
     return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
 
 
 def conjuncts(guard: Expr) -> Iterator[Expr]:
-    """The operands of a conjunction ``a and b and …``."""
+    """Yield the operands of a conjunction ``a and b and …``."""
     if isinstance(guard, Binary) and guard.op == "and":
         yield from conjuncts(guard.a)
         yield from conjuncts(guard.b)
@@ -59,7 +59,7 @@ def conjuncts(guard: Expr) -> Iterator[Expr]:
 
 
 def varies(expr: Expr) -> bool:
-    """Return whether the value may differ between the threads of a CTA."""
+    """Return whether the value may differ between threads of a CTA."""
     return any(
         part.name in _THREAD_NUMBERS if isinstance(part, Special) else isinstance(part, (Call, BufferLoad))
         for part in walk(expr)
@@ -67,7 +67,7 @@ def varies(expr: Expr) -> bool:
 
 
 def evaluate(expr: Expr, threads: int) -> np.ndarray | None:
-    """The value of `expr` in each thread of a CTA; None if it depends on more than the index of the thread."""
+    """Evaluate `expr` for each thread of a CTA, or return None if it depends on more than the thread index."""
     if isinstance(expr, Const):
         return np.asarray(expr.value)
     if isinstance(expr, Special):

@@ -1,4 +1,4 @@
-"""copy_async by TMA: one thread issues copies of boxes between global and shared memory.
+"""The copy_async rule for TMA: one thread copies boxes between global and shared memory.
 
 A tensor map describes the global buffer (dimensions, strides, box, swizzle). An instruction specifies the tensor map,
 the coordinates of a box, and an address in shared memory. A tile whose rows are wider than its swizzle span (a
@@ -36,7 +36,7 @@ from .rule import NotMeant, Refusal, Rule
 
 @dataclass(frozen=True)
 class Transfer:
-    """One box of a copy: its tensor map, its coordinates, innermost first, and its address in shared memory."""
+    """One box of a copy: its tensor map, innermost-first coordinates and shared-memory address."""
 
     map: TensorMap
     coords: tuple[Expr, ...]
@@ -60,7 +60,7 @@ class TmaLoad(Rule):
 
 
 def _load(call: TileCall, ctx: Context, dst: Tile, box: Transfer, bar: Expr) -> Stmt:
-    """The instruction that loads a box."""
+    """Return the instruction that loads a box."""
     attrs, mask = {"dim": box.map.rank, **_load_attributes(call)}, _mask(call)
     operands = AddressOf(HANDLE, dst.buffer, (box.place,)), box.map.var, bar
     if mask is None:
@@ -107,7 +107,7 @@ def _cache_hint(call: TileCall) -> dict[str, str]:
 
 
 def _store(call: TileCall, ctx: Context, src: Tile, box: Transfer) -> Stmt:
-    """The instruction that stores a box, or adds it to the memory's contents."""
+    """Return the instruction that stores or reduces a box."""
     combine, hint = call.option("use_tma_reduce"), _cache_hint(call)
     operands = (box.map.var, AddressOf(HANDLE, src.buffer, (box.place,)), *box.coords)
     if combine is None:
@@ -121,7 +121,7 @@ def _store(call: TileCall, ctx: Context, src: Tile, box: Transfer) -> Stmt:
 
 
 def _load_attributes(call: TileCall) -> dict[str, int | str]:
-    """The modifiers of a load."""
+    """Return the modifiers of a load."""
     group, mask = call.option("cta_group", 1), call.option("cta_mask")
     if group not in (1, 2):
         raise Refusal(f"cta_group must be 1 or 2, not {group!r}")
@@ -135,7 +135,7 @@ def _load_attributes(call: TileCall) -> dict[str, int | str]:
 
 
 def _mask(call: TileCall) -> Expr | None:
-    """The CTAs of a multicast, where they are known at run time only."""
+    """Return the multicast mask if it is known only at run time, else None."""
     mask = call.option("cta_mask")
     return mask if isinstance(mask, Expr) and mask.dtype.is_integer and int_value(mask) is None else None
 
@@ -150,7 +150,7 @@ def _single_thread(ctx: Context) -> None:
 
 
 def _check_options(call: TileCall, boxes: int, dtype: DataType) -> None:
-    """Refuses options of TVM that this copy cannot honour."""
+    """Raise Refusal for TVM options that this copy cannot honour."""
     if call.option("dispatch") == "tma_explicit" and boxes != 1:
         raise Refusal(
             f'"tma_explicit" is one TMA instruction, but the tile is {boxes} boxes, one for each swizzle span',
@@ -173,7 +173,7 @@ def _check_options(call: TileCall, boxes: int, dtype: DataType) -> None:
 
 
 def _transfers(call: TileCall, ctx: Context, shared: Tile, remote: Tile) -> Iterator[Transfer]:
-    """The boxes of a copy between a tile in shared memory and one with the same extents in global memory."""
+    """Return the boxes of a copy between shared and global tiles of the same extents."""
     dims, strides = _tensor(remote)
     mode = swizzle_mode(shared.layout)
     swizzle = 0 if mode is SwizzleMode.SWIZZLE_NONE else mode.span_bytes
@@ -193,7 +193,7 @@ def _transfers(call: TileCall, ctx: Context, shared: Tile, remote: Tile) -> Iter
 
 
 def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequence[TmaBox]]:
-    """The start of the tile in its buffer, in elements, and its boxes. Raises Refusal if TMA cannot address them."""
+    """Return the tile's start in its buffer, in elements, and its boxes. Raises Refusal if TMA cannot address them."""
     name, itemsize = shared.buffer.name, shared.dtype.itemsize
     try:
         starts = [coordinate(start) for start in shared.starts]
@@ -218,7 +218,7 @@ def _boxes(ctx: Context, shared: Tile, mode: SwizzleMode) -> tuple[Expr, Sequenc
 
 
 def _parameter(tile: Tile) -> Buffer:
-    """The kernel's parameter that a global tile is a part of: a tensor map begins where that does."""
+    """Return the kernel parameter that contains a global tile, where its tensor map begins."""
     buffer = tile.buffer
     while buffer.source is not None:
         if buffer.byte_offset or buffer.elem_offset is not None or buffer.dtype != buffer.source.dtype:
@@ -231,7 +231,7 @@ def _parameter(tile: Tile) -> Buffer:
 
 
 def _tensor(tile: Tile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The extents, and the strides in bytes, of a global buffer, outermost first.
+    """Return the extents and byte strides of a global buffer, outermost first.
 
     Raises Refusal if TMA does not support them.
     """

@@ -1,4 +1,4 @@
-"""D = A @ B, or A @ B + C, on matrices in the registers of warps, by mma.sync.
+"""Warp-level matrix products by mma.sync on register views: D = A @ B, or A @ B + C.
 
 All four are register views. The rule reads off their layouts which lane and which register holds each element, and
 compares that with the fragments of the instruction (PTX ISA: "Matrix Fragments for mma.m16n8k16" and "… m16n8k8"):
@@ -31,7 +31,7 @@ Block = tuple[int, int]
 
 @dataclass(frozen=True)
 class Fragments:
-    """The fragments of a matrix.
+    """The mma.sync fragments of a matrix.
 
     registers: for each warp and block, the registers of a lane in the order of the instruction. Warp None stands for
         each warp, where the layout says nothing about warps.
@@ -41,19 +41,20 @@ class Fragments:
     registers: Mapping[tuple[int | None, Block], tuple[int, ...]]
 
     def at(self, warp: int | None, block: Block) -> tuple[int, ...]:
-        """The registers of a block in a warp. Raises Refusal if the warp does not hold it."""
+        """Return the registers of a block in a warp. Raises Refusal if the warp does not hold it."""
         found = self.registers.get((None, block)) or self.registers.get((warp, block))
         if found is None:
             raise Refusal(f"warp {warp} does not hold the part of {self.tile.tile.buffer.name} that it multiplies")
         return found
 
     def blocks(self, warp: int | None) -> list[Block]:
-        """The blocks of a warp, in the order of their registers."""
+        """Return the blocks of a warp, in register order."""
         own = ((regs, block) for (holder, block), regs in self.registers.items() if holder in (None, warp))
         return [block for _, block in sorted(own)]
 
     def pointers(self, registers: Sequence[int]) -> list[Expr]:
-        """A pointer to each 32-bit register of a fragment. Raises Refusal if two halves do not share a register."""
+        """Return a pointer to each 32-bit register of a fragment. Raises Refusal if halves lie in different registers.
+        """
         step = 32 // self.tile.tile.dtype.bits
         first = registers[::step]
         if step == 2 and any(b != a + 1 or a % 2 for a, b in zip(first, registers[1::2], strict=True)):
@@ -62,7 +63,7 @@ class Fragments:
 
 
 class WarpMma(Rule):
-    """Each warp multiplies the blocks of D that it holds, one instruction after the other."""
+    """Multiplies each warp's blocks of D, one instruction at a time."""
 
     name = "mma.sync"
     aliases = ("mma.m16n8k*",)
@@ -92,7 +93,7 @@ class WarpMma(Rule):
 def _steps(
     call: TileCall, ctx: Context, matrices: Sequence[Tile], adds: bool
 ) -> tuple[list[list[list[Expr]]], int]:
-    """The operands of each instruction, and its K."""
+    """Return the operands of each instruction, and the instruction's K."""
     refusal: Refusal | None = None
     turned = {name: bool(call.option(f"transpose_{name}", False)) for name in ("A", "B")}
     d, a, b, c = matrices
@@ -114,7 +115,7 @@ def _steps(
 def _products(
     ctx: Context, d: Fragments, a: Fragments, b: Fragments, c: Fragments | None, count: int
 ) -> list[list[list[Expr]]]:
-    """The operands of each instruction. Raises Refusal if warps would need different registers for them."""
+    """Return the operands of each instruction. Raises Refusal if warps need different registers."""
     warps = range(ctx.threads // WARP_SIZE) if all(holder is not None for holder, _ in d.registers) else [None]
     plans = []
     for warp in warps:
@@ -137,7 +138,7 @@ def _products(
 
 
 def _fragments(ctx: Context, matrix: Tile, block: Block, turned: bool) -> Fragments:
-    """The fragments of a matrix, which is transposed if `turned`. Raises Refusal if lanes hold other elements."""
+    """Return the fragments of a matrix, transposed if `turned`. Raises Refusal for another distribution."""
     tile = register_tile(ctx, matrix)
     if ctx.divisor(tile.base) % 2:
         raise Refusal(f"the slice of {matrix.buffer.name} does not begin at a register of 32 bits")
@@ -159,7 +160,7 @@ def _fragments(ctx: Context, matrix: Tile, block: Block, turned: bool) -> Fragme
 
 
 def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[int, tuple[int, ...]]:
-    """The warp that holds a block, and its registers in the order of the instruction."""
+    """Return the warp that holds a block, and its registers in instruction order."""
     warp, registers = int(thread[0, 0]) // WARP_SIZE, []
     for at in _slots(*thread.shape):
         if (thread[at] != warp * WARP_SIZE + np.arange(WARP_SIZE)).any() or (register[at] != register[at][0]).any():
@@ -172,7 +173,7 @@ def _fragment(matrix: Tile, thread: np.ndarray, register: np.ndarray) -> tuple[i
 
 
 def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The row and the column of each register of a fragment, for each lane."""
+    """Return the row and column of each register of a fragment, for each lane."""
     rows, columns = np.indices((height, width)).reshape(2, -1)
     places = mma_fragment_layout(height, width).apply(rows, columns)
     order = np.lexsort((places[laneid], places[m])).reshape(-1, WARP_SIZE)
@@ -181,7 +182,7 @@ def _slots(height: int, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _adds(call: TileCall) -> bool:
-    """Return whether C is added: beta is 1. Raises Refusal for factors that the instruction does not have."""
+    """Return whether C is added, that is, beta is 1. Raises Refusal for unsupported factors."""
     alpha, beta = (_number(call.option(name, default)) for name, default in (("alpha", 1.0), ("beta", 0.0)))
     if alpha != 1 or beta not in (0, 1):
         raise Refusal(

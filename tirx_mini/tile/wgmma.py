@@ -1,4 +1,4 @@
-"""Matrix multiplication by a warpgroup: ``C[M, N] (+)= A[M, K] @ B[N, K].T``, C in the registers of its threads."""
+"""Warpgroup matrix multiplication: ``C[M, N] (+)= A[M, K] @ B[N, K].T``, with C in registers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THREADS = 128
 
 
 class Wgmma(Rule):
-    """The warpgroup issues one wgmma.mma_async for every 64 rows of A and 32 bytes of K.
+    """Issues one wgmma.mma_async for every 64 rows of A and 32 bytes of K.
 
     The kernel itself must issue the fence before it, the commit and the wait. Until then nothing may access the
     registers of C.
@@ -67,8 +67,8 @@ class Wgmma(Rule):
 
 @dataclass(frozen=True)
 class Left:
-    """Matrix A. bind: a statement before the loop; at: what an instruction is given for the part that begins at `k`
-    and a block of 64 rows."""
+    """Matrix A. bind: a statement before the loop; at: the instruction operand for column `k` and a block of 64 rows.
+    """
 
     name: str
     bind: Bind | None
@@ -76,7 +76,7 @@ class Left:
 
 
 def _left(ctx: Context, a: Tile, turned: bool) -> Left:
-    """Matrix A in shared memory or in registers, where 16-bit elements lie as an accumulator's elements do."""
+    """Return matrix A in shared memory, or in registers with the accumulator's element order."""
     if a.scope != "local":
         operand = mma_operand(ctx, a, "wgmma", turned)
         return Left("wgmma.mma_async", operand.bind, operand.at)
@@ -98,7 +98,7 @@ def _left(ctx: Context, a: Tile, turned: bool) -> Left:
 
 
 def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tuple[TensorProduct, int, int, int]:
-    """The product with its M, N and K.
+    """Return the product with its M, N and K.
 
     Raises Refusal for scopes, memories, shapes and dtypes that wgmma does not support.
     """
@@ -144,13 +144,13 @@ def _check_place(call: TileCall, ctx: Context, c: Tile, a: Tile, b: Tile) -> tup
 
 
 def _accumulators(ctx: Context, c: Tile) -> RegisterTile:
-    """The registers of each thread that hold C. Raises Refusal if they do not have wgmma's accumulator layout."""
+    """Return the registers of C. Raises Refusal without wgmma's accumulator layout."""
     rows, n = c.extents
     return _fragments(ctx, c, rows, n)
 
 
 def _fragments(ctx: Context, c: Tile, rows: int, n: int) -> RegisterTile:
-    """The registers of each thread that hold a tile in the layout of accumulators. Raises Refusal for another one."""
+    """Return the registers of a tile in accumulator layout. Raises Refusal for any other layout."""
     hint = f"view {c.buffer.root.name} with layout=wgmma_accumulator_layout({n}{f', {rows}' if rows > ROWS else ''})"
     if not c.has_thread_axes:
         raise Refusal(f"{c.buffer.name} belongs to one thread and is not a tile of the warpgroup", hint)
@@ -161,7 +161,7 @@ def _fragments(ctx: Context, c: Tile, rows: int, n: int) -> RegisterTile:
 
 
 def fragment(n: int, rows: int) -> object:
-    """The layout of a rows × n accumulator over the threads of a warpgroup, or None if wgmma has none."""
+    """Return the layout of a rows × n accumulator over a warpgroup's threads, or None if unsupported."""
     try:
         return in_threads(wgmma_accumulator_layout(n, rows)).reshape((rows, n))
     except LayoutError:
