@@ -37,6 +37,7 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "explain": ("TX107",),
     "inspect": ("5", "256", "--kernels", STEP_5, "--stage", "passes"),
     "quiz": ("2", "--question", "1", "--answer", "64"),
+    "drill": ("2", "--list"),
     "progress": (STEP_1,),
     "grade": (STEP_1, "--steps", "1"),
     "handin": ("gemm_kernels.py", "-o", "OUT/handin.tar"),

@@ -23,6 +23,7 @@ _COMMANDS = {
     "explain": "print what the code of a finding means, with an example and the fix",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
     "quiz": "ask for figures of a step, then show the simulator's",
+    "drill": "deal a kernel with one mistake, to be found from what a GPU shows",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",

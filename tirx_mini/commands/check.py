@@ -17,8 +17,10 @@ from tirx_mini.course import (
     KernelRef,
     LaunchedFiles,
     Meter,
+    Outcome,
     changes_of,
     check_file,
+    chip_file,
     launched_with,
     product_text,
     scheduled_in,
@@ -26,7 +28,7 @@ from tirx_mini.course import (
     what_if,
 )
 from tirx_mini.files import write_whole
-from tirx_mini.hardware import DEFAULT_GPU
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
 from tirx_mini.report import barrier_table, plan_text, report_page
 from tirx_mini.script import explained
@@ -44,6 +46,7 @@ from .arguments import (
     positive,
     shape,
 )
+from .as_gpu import show_as_gpu
 from .waiting import meter
 
 if TYPE_CHECKING:
@@ -62,6 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     shown = meter(console)
     launched = launched_with(options.kernel)
     gpu = options.gpu or DEFAULT_GPU
+    if options.as_gpu:
+        return _as_gpu(ref, options, console, shown)
     check = partial(
         check_file, ref, watch=shown.watch, size=options.size, shape=options.shape, gpu=gpu, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, pedantic=options.pedantic,
@@ -98,6 +103,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     if checked.report.verdict == "incomplete":
         return INCOMPLETE
     return 0 if checked.ok else 1
+
+
+def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown: Meter) -> int:
+    """Show only what a GPU would. The exit status is 0 if D is right, 1 if not, and 2 for bad input."""
+    gpu = options.gpu or DEFAULT_GPU
+    others = {
+        "--what-if": options.what_if, "--exhaustive": options.exhaustive, "--trace-barriers": options.trace_barriers,
+        "--json": options.json, "--pedantic": options.pedantic, "--all": options.all,
+        "--schedules": options.schedules > 1,
+    }  # fmt: skip
+    try:
+        if launched_with(options.kernel) is not None:
+            raise KernelFileError("--as-gpu takes a kernel in a Python file, for which there are random data")
+        if given := next((option for option, value in others.items() if value), None):
+            raise KernelFileError(f"--as-gpu shows what a GPU would show: leave out {given}")
+        with shown:
+            found = chip_file(
+                ref, size=options.size, shape=options.shape, gpu=gpu, sms=options.sms, seed=options.seed,
+                budget=options.budget, fill=options.fill, watch=shown.watch,
+            )  # fmt: skip
+    except (KernelFileError, ValueError) as error:
+        console.print(f"error: {error}", markup=False)
+        return 2
+    except TirxError as error:
+        console.print(Text(str(explained(error))))
+        return 1
+    show_as_gpu(found, gpu_spec(gpu).with_sms(options.sms), "", console)
+    return 0 if found.outcome is Outcome.RIGHT else 1
 
 
 def _launched(programs: LaunchedFiles, options: argparse.Namespace, shown: Meter) -> Checked:
@@ -152,6 +185,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--all", action="store_true", help="show a page for each finding, those that follow from others too"
     )
+    parser.add_argument(
+        "--as-gpu", action="store_true",
+        help="show only what a GPU would: hangs, errors, wrong tiles and times, with the timeline and the mbarriers",
+    )  # fmt: skip
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="also print how the launch was executed, and why so"
     )

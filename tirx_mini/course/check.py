@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ def check_kernel(
     budget: int = BUDGET,
     trace: bool | None = None,
     watch: WatchShare | None = None,
+    arguments: Sequence[npt.NDArray] | None = None,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
@@ -134,10 +135,11 @@ def check_kernel(
     name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. watch: as that of a `Meter`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there
-    are no random data, and `ValueError` for an unknown GPU.
+    gigabytes. watch: as that of a `Meter`. arguments: the random data, for a caller who reads the results; by default
+    those of `make_arguments`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no
+    random data, and `ValueError` for an unknown GPU.
     """
-    arguments = make_arguments(kernel)
+    arguments = make_arguments(kernel) if arguments is None else arguments
     exploration = None
     if limit is not None:
         exploration = explore(kernel, *arguments, gpu=gpu, limit=limit, watch=shares(kernel, watch))

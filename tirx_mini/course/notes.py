@@ -1,17 +1,23 @@
-"""A reader's own notes: predictions of the quiz, in one JSON file beside the kernels. It is never graded or sent."""
+"""A reader's own notes: predictions of the quiz, and drills, in one JSON file beside the kernels.
+
+It is never graded or sent.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tirx_mini.files import write_whole
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 
 NAME = "tirx_notes.json"
 """The file, in the working directory; git ignores it."""
+
+_PARTS = ("quiz", "drills")
 
 
 class NotesError(Exception):
@@ -20,10 +26,15 @@ class NotesError(Exception):
 
 @dataclass(frozen=True)
 class Notes:
-    """path: of the file. predictions: by question, as in "7.2": the answer, the reason, and whether it was right."""
+    """The notes of a folder.
+
+    path: of the file. predictions: by question, as in "7.2": the answer, the reason, and whether it was right.
+    drills: by architecture, step and name, as in "sm100 7 lanes": the seed, the file, the answers, and the state.
+    """
 
     path: Path
     predictions: Mapping[str, Mapping[str, Any]]
+    drills: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @staticmethod
     def read(folder: Path | None = None) -> Notes:
@@ -31,18 +42,38 @@ class Notes:
         path = (folder or Path()) / NAME
         if not path.exists():
             return Notes(path, {})
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))["quiz"]
-        except (OSError, ValueError, KeyError, TypeError):
-            found = None
-        if not isinstance(found, dict):
+        parts = _read(path)
+        if parts is None:
             raise NotesError(f"{path} is not a file of notes; move it away")
-        return Notes(path, found)
+        return Notes(path, *parts)
 
     def with_prediction(self, question: str, answer: float, why: str, right: bool) -> Notes:
         """The same with an answer, which replaces the one before to that question."""
-        return Notes(self.path, {**self.predictions, question: {"answer": answer, "why": why, "right": right}})
+        new = {"answer": answer, "why": why, "right": right}
+        return replace(self, predictions={**self.predictions, question: new})
+
+    def with_drill(self, name: str, note: Mapping[str, Any]) -> Notes:
+        """The same with a note about a drill, which replaces the one before."""
+        return replace(self, drills={**self.drills, name: note})
 
     def write(self) -> None:
         """Write the file, whole. Raises `OutputError` where that is not possible."""
-        write_whole(self.path, json.dumps({"quiz": dict(self.predictions)}, ensure_ascii=False, indent=1) + "\n")
+        parts = zip(_PARTS, (self.predictions, self.drills), strict=True)
+        written = {name: dict(part) for name, part in parts if part}
+        write_whole(self.path, json.dumps(written, ensure_ascii=False, indent=1) + "\n")
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The parts of a file of notes; None for any other file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict) or not set(found) <= set(_PARTS):
+        return None
+    quiz, drills = (found.get(name, {}) for name in _PARTS)
+    return (quiz, drills) if _is_part(quiz) and _is_part(drills) else None
+
+
+def _is_part(part: object) -> bool:
+    return isinstance(part, dict) and all(isinstance(note, dict) for note in part.values())

@@ -1,10 +1,11 @@
 """Pages for the findings of a simulation, explanations of wrong results, and timelines."""
 
-from .barriers import barrier_table
+from .barriers import barrier_states, barrier_table
 from .html import finding_html, report_html, timeline_html
 from .mismatch import Mismatch, explain_mismatch
 from .pages import WIDTH, finding_page, headline, plain, plan_text, report_page, to_json
 from .palette import COLOURS, PAPER
+from .picture import PICTURE_LEGEND, product_picture
 from .product import ProductError, accesses, exact_product, product_error, product_shape, wrong_product, wrong_result
 from .stuck import ring, stuck_page
 from .svg import Paint, Picture
@@ -31,6 +32,7 @@ __all__ = [
     "COLOURS",
     "FIRST",
     "PAPER",
+    "PICTURE_LEGEND",
     "SLOWEST",
     "WIDTH",
     "Comparison",
@@ -42,6 +44,7 @@ __all__ = [
     "accesses",
     "against_svg",
     "against_text",
+    "barrier_states",
     "barrier_table",
     "compare",
     "ctas_shown",
@@ -53,6 +56,7 @@ __all__ = [
     "plain",
     "exact_product",
     "product_error",
+    "product_picture",
     "product_shape",
     "report_html",
     "plan_text",

@@ -358,3 +358,35 @@ def test_programs_in_tilelang(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["check", f"{file}:racing", "--gpu", "h100"]) == 1
     said = capsys.readouterr().out
     assert "TX201" in said and "B[0] = A[tx]" in said
+
+
+def test_as_gpu_shows_a_wrong_product_and_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    kernel = wrong(tmp_path, Edit(2, "accum=(k != 0)", "accum=(k > 1)"))
+    assert main(["check", kernel, "--shape", "128,128,256", "--as-gpu"]) == 1
+    said = capsys.readouterr().out
+    assert "it ends, and 9" in said and "####" in said and "mma_bar" in said and "TX" not in said
+
+
+def test_as_gpu_of_a_right_kernel_says_the_time_and_the_references(capsys: pytest.CaptureFixture) -> None:
+    assert main(["check", STEP_1, "--as-gpu"]) == 0
+    assert "µs in a row of launches, as the reference" in " ".join(capsys.readouterr().out.split())
+
+
+def test_as_gpu_shows_the_tiles_of_a_few_sms(capsys: pytest.CaptureFixture) -> None:
+    assert main(["check", f"{SOURCES[3]}:hgemm_v3", "--size", "256", "--sms", "4", "--as-gpu"]) == 0
+    assert "4 tiles on 4 SMs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--all"], "leave out --all"), (["--schedules", "3"], "leave out --schedules"),
+        (["--json", "-"], "leave out --json"), (["--size", "100"], "multiple of 64"),
+    ],
+)  # fmt: skip
+def test_as_gpu_refuses_what_a_gpu_does_not_show(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["check", f"{SOURCES[2]}:hgemm_v2", "--as-gpu", *arguments]) == 2
+    out = capsys.readouterr()
+    assert said in out.out + out.err

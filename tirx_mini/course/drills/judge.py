@@ -1,0 +1,80 @@
+"""The judgement of a repair: no finding, the right result, and the time of the kernel without the mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tirx_mini.ir import PrimFunc
+from tirx_mini.records import dataclass
+
+from ..check import Checked
+from ..kernels import KernelFileError, load_kernels
+from ..on_chip import OnChip, Outcome, on_chip
+from .drill import Dealt
+
+SLACK = 1.02
+"""The factor by which a repaired kernel may be slower than the one without the mistake."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The judgement of a file. found: its outcome on a GPU. said: what is still wrong; "" where it is repaired."""
+
+    found: OnChip
+    said: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.said
+
+
+@contextmanager
+def placed(text: str, name: str) -> Iterator[Path]:
+    """A file of that name with this text, in a folder of its own, while pages are made of its lines."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
+def observe(dealt: Dealt, path: Path) -> OnChip:
+    """The outcome of the drill's kernel in a file, beside the time of the kernel without the mistake.
+
+    Raises `KernelFileError` and `TirxError` for a file in which there is no such kernel.
+    """
+    drill = dealt.drill
+    with placed(dealt.repaired, path.name) as repaired:
+        reference = _kernel(dealt, repaired)
+    return on_chip(_kernel(dealt, path), drill.gpu, name=drill.factory, reference=reference)
+
+
+def attempt(dealt: Dealt, path: Path) -> Attempt:
+    """Judge the kernel in a file. Raises as `observe` does."""
+    found = observe(dealt, path)
+    report = found.checked.report
+    if found.outcome is not Outcome.RIGHT:
+        return Attempt(found, "the kernel still fails")
+    if report.errors or report.warnings:
+        return Attempt(found, "this run is right, and another order of the same events is not")
+    if found.factor is None or found.factor > SLACK:
+        slower = "slow" if found.factor is None else f"slow: it can be {found.factor:.2g} × as fast"
+        return Attempt(found, f"the result is right, and the kernel is still too {slower}")
+    return Attempt(found)
+
+
+def first_finding(checked: Checked) -> str:
+    """The code of the first finding; of a kernel without findings, the kind of what bounds it first."""
+    codes = [finding.code for finding in checked.report.causes]
+    codes += [checked.wrong.code] if checked.wrong is not None else []
+    bound = checked.report.bound
+    return next(iter(codes), "" if bound is None else bound.cause.kind)
+
+
+def _kernel(dealt: Dealt, path: Path) -> PrimFunc:
+    kernels = load_kernels(path, sms=dealt.drill.sms)
+    if dealt.drill.step not in kernels:
+        raise KernelFileError(f"{path} defines no {dealt.drill.factory}")
+    return kernels[dealt.drill.step](*dealt.drill.shape)
