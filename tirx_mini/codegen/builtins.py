@@ -30,6 +30,9 @@ __device__ __forceinline__ To tvm_builtin_reinterpret(From value) {
   static_assert(sizeof(To) == sizeof(From), "both types have the same size");
   return *reinterpret_cast<To*>(&value);
 }""",
+    "pair": """\
+// A number twice, as the operand of an operation on pairs.
+__device__ __forceinline__ float2 tvm_builtin_pair(float value) { return make_float2(value, value); }""",
     "floordiv": """\
 // Division and remainder that round towards minus infinity, as in Python.
 template <typename T>

@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     const,
     int_value,
 )  # fmt: skip
+from tirx_mini.isa import instruction_on_pairs
 
 from .names import Names
 from .signs import Signs
@@ -72,6 +73,8 @@ class Calls(Protocol):
     """Renders instructions (`helpers.Helpers`)."""
 
     def call(self, call: Call, render: ExprRenderer) -> str: ...
+
+    def of_halves(self, call: Call, render: ExprRenderer) -> str: ...
 
     def require(self, name: str) -> str: ...
 
@@ -158,6 +161,9 @@ class ExprRenderer:
         return f"{'!' if expr.op == 'not' else expr.op}{value}"
 
     def _binary(self, expr: Binary) -> str | Term:
+        packed = instruction_on_pairs(expr)
+        if packed is not None:
+            return self.calls.call(packed, self)
         if expr.op in ("min", "max"):  # CUDA 13.0 has no overloads of min and max for types of 16 bits
             name = f"__h{expr.op}" if expr.dtype in ("float16", "bfloat16") else expr.op
             return f"{name}({self(expr.a)}, {self(expr.b)})"
@@ -223,7 +229,10 @@ class ExprRenderer:
         return f"({c_type(target)})({self.address(pointer)})"
 
     def _call(self, expr: Call) -> str:
-        return self.calls.call(expr, self)
+        packed = instruction_on_pairs(expr)
+        if packed is None and expr.dtype == "float32x2":
+            return self.calls.of_halves(expr, self)
+        return self.calls.call(expr if packed is None else packed, self)
 
 
 class _Methods(dict[type, Callable[[ExprRenderer, Any], "str | Term"] | None]):
@@ -240,6 +249,8 @@ _METHODS = _Methods()
 def convert(render: ExprRenderer, value: Expr, target: DataType) -> str:
     """Convert `value` to `target`, through float if there is no direct conversion."""
     source = value.dtype
+    if target == "float32x2" and source == "float32":
+        return f"{render.calls.require('pair')}({render(value)})"
     function = CONVERSIONS.get((str(source), str(target)))
     if function:
         return f"{function}({render(value)})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import HANDLE, Call, Str, TirxError
+from tirx_mini.ir import FLOAT32, HANDLE, Call, Str, TirxError, Var
 from tirx_mini.isa import TABLE
+from tirx_mini.records import replace
 
 from .builtins import DEFINITIONS, NEEDS, PREFIX, PROLOGUE
 from .exprs import ExprRenderer
@@ -38,6 +39,18 @@ class Helpers:
         function = device_function(entry, call)
         self._definitions[function.definition] = None
         return f"{function.name}({', '.join(render.argument(arg) for arg in function.arguments)})"
+
+    def of_halves(self, call: Call, render: ExprRenderer) -> str:
+        """An instruction on pairs of numbers that is executed for each half."""
+        entry, args = TABLE[call.op], [Var(FLOAT32, "half") for _ in call.args]
+        single = device_function(entry, replace(call, dtype=FLOAT32, args=tuple(args)))
+        names = "abc"[: len(args)]
+        halves = (f"{single.name}({', '.join(f'{name}.{half}' for name in names)})" for half in "xy")
+        head = f"float2 {single.name}_of_halves({', '.join(f'float2 {name}' for name in names)})"
+        definition = f"__device__ __forceinline__ {head} {{\n  return make_float2({', '.join(halves)});\n}}"
+        for each in (single.definition, definition):
+            self._definitions[each] = None
+        return f"{single.name}_of_halves({', '.join(map(render, call.args))})"
 
     def prologue(self, specials: set[str]) -> list[str]:
         """Return the lines that read the special registers in `specials` at the start of the kernel."""

@@ -21,8 +21,12 @@ NAMELESS: Mapping[str, str] = {"dim": "{}d", "num": "x{}", "n": "{}"}
 CONSTRAINTS: Mapping[str, str] = {
     "float32": "f", "float64": "d", "int64": "l", "uint64": "l", "handle": "l", "int32": "r", "uint32": "r",
     "float16": "h", "bfloat16": "h", "int16": "h", "uint16": "h", "int8": "r", "uint8": "r",
+    "float32x2": "l",
 }  # fmt: skip
 """Register classes of inline assembly (CUDA: Inline PTX Assembly)."""
+
+_BITS: Mapping[str, str] = {"float16": "uint16_t", "bfloat16": "uint16_t", "float32x2": "uint64_t"}
+"""The bits of class types, which inline assembly does not take."""
 
 WIDENED: Mapping[str, str] = {"int8": "int", "uint8": "uint32_t"}
 """The registers of types that inline assembly has none for."""
@@ -259,7 +263,8 @@ class _Assembly:
 
 def _register(name: str, dtype: DataType) -> str:
     """Render a variable as an inline-assembly operand, which cannot have class type."""
-    return f"*(uint16_t*)&{name}" if dtype in ("float16", "bfloat16") else name
+    bits = _BITS.get(dtype)
+    return f"*({bits}*)&{name}" if bits else name
 
 
 def _on_one_line(lines: list[str], ports: list[list[str]]) -> str | None:

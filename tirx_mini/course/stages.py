@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from tirx_mini.codegen import cuda_source
+from tirx_mini.hardware import DEFAULT_ARCH
 from tirx_mini.ir import PrimFunc
+from tirx_mini.isa import for_target
 from tirx_mini.passes import lower
 from tirx_mini.records import dataclass
-from tirx_mini.runtime import Executable, build, device_arch, summarise, summary_text
+from tirx_mini.runtime import Executable, build, device_arch, known_arch, summarise, summary_text
 
 
 @dataclass(frozen=True)
 class StageOptions:
     """The display options of a stage.
 
-    arch: the architecture of PTX and machine code, as in "sm_100a"; None for this machine's GPU, or the default.
+    arch: the architecture of PTX and machine code, as in "sm_100a"; None for this machine's GPU, or the default. With
+        one, the CUDA C++ is what that architecture executes.
     comments: explain descriptors, roles and shared memory at the ends of their lines in the CUDA C++.
     quotes: quote the kernel's lines in the CUDA C++.
     diff: show only the changes of each pass.
@@ -66,7 +69,11 @@ def _changes(before: str, after: str) -> Iterator[str]:
 
 
 def _cuda(kernel: PrimFunc, options: StageOptions) -> str:
-    return cuda_source(lower(kernel), comments=options.comments, quotes=options.quotes).text
+    func, arch = lower(kernel), DEFAULT_ARCH
+    if options.arch is not None:
+        arch = known_arch(options.arch)
+        func = for_target(func, arch)
+    return cuda_source(func, arch, comments=options.comments, quotes=options.quotes).text
 
 
 def _ptx(kernel: PrimFunc, options: StageOptions) -> str:

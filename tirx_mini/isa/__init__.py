@@ -69,6 +69,7 @@ from .operands import (
     barrier_type,
     shared_type,
 )
+from .pairs import instruction_on_pairs
 from .requests import GENERIC_BITS, GENERIC_LOCAL, GENERIC_SHARED, MemoryAccess, QuadProduct, WarpProduct, WgmmaProduct
 from .scalar import Scalar, bits_as, next_words, scalar
 from .spelling import Reading, continuations, opcode_of, readings
@@ -85,9 +86,9 @@ __all__ = [
     "SCALED_KINDS", "START_BITS", "Scalar", "Scope", "SmemDescriptor", "Spelling", "Spellings", "TABLE", "TCGEN05",
     "ThreadVerbs", "TmemOperand", "WGMMA", "WarpProduct", "WgmmaProduct", "WgmmaVerbs", "addressed_widths",
     "architectures", "atomic_operation", "barrier_type", "bits_as", "call_text", "continuations", "cooperative",
-    "cp_lanes", "describe", "facts_of", "for_target", "greatest", "grid_wide", "instruction_of", "instructions",
-    "issue", "least", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format", "multicasts",
-    "named_params", "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory", "parameters",
-    "prints", "ptx_text", "readings", "register_pointers", "restrict_params", "scalar", "scaled_format", "shared_type",
-    "swizzle_bytes", "value_of", "written_params",
+    "cp_lanes", "describe", "facts_of", "for_target", "greatest", "grid_wide", "instruction_of", "instruction_on_pairs",
+    "instructions", "issue", "least", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
+    "multicasts", "named_params", "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
+    "parameters", "prints", "ptx_text", "readings", "register_pointers", "restrict_params", "scalar", "scaled_format",
+    "shared_type", "swizzle_bytes", "value_of", "written_params",
 ]  # fmt: skip

@@ -21,7 +21,8 @@ from tirx_mini.ir import (
 )
 from tirx_mini.records import replace
 
-from .table import instruction_of
+from .pairs import FUSED_PAIRS, on_pairs
+from .table import TABLE, instruction_of
 
 _WIDE_SM = 100
 """The first architecture with accesses of 32 bytes (PTX ISA: "ld", "st", target notes)."""
@@ -31,7 +32,8 @@ _OTHER_TARGET = "compile or simulate the kernel for that GPU, or use an instruct
 
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
-    """A lowered function as `arch`, as "sm_90a", executes it: with accesses as wide as it has them.
+    """A lowered function as `arch`, as "sm_90a", executes it: with accesses as wide as it has them, and with arithmetic
+    on pairs of float32 where it has that.
 
     Raises `TirxError` at the first instruction that it does not have. Nor may a modifier of an instruction have a value
     that `arch` lacks, as kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
@@ -54,7 +56,9 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
             some = " or ".join(map(arch_name, entry.only_on[missing]))
             message = f"{entry.name} with {name} = {value!r} needs {some}, but the target is {arch}"
             raise TirxError(message, node.span, _OTHER_TARGET)
-    return _Halved().func(func) if wide else func
+    if wide:
+        return _Halved().func(func)
+    return on_pairs(func) if TABLE[FUSED_PAIRS].exists_on(number) else func
 
 
 def _is_wide(node: object) -> bool:

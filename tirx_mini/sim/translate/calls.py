@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
-from tirx_mini.isa import Instruction, instruction_of
+from tirx_mini.isa import Instruction, instruction_of, instruction_on_pairs
 
 from ..machine import ScatteredRegisters, meet
 from .uniformity import call_varies
@@ -75,7 +75,8 @@ class Calls:
             self._presume(call)
         lanes = any(varies for _, varies in operands)
         keywords = [f"{name}={self._attribute(value)}" for name, value in call.attrs]
-        self.out.spend(int(ISSUE_CYCLES[entry.cost]))
+        issues = 1 if instruction_on_pairs(call) is not None else call.dtype.lanes
+        self.out.spend(int(ISSUE_CYCLES[entry.cost]) * issues)
         prefix = "I_" + call.op.replace(".", "_").replace(":", "_") + "_"
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         self.used[function] = entry

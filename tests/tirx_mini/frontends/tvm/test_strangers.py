@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
 import tirx_mini
 from tirx_mini.codegen import cuda_source
+from tirx_mini.compat.tvm import imports
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
 
@@ -49,3 +52,27 @@ def kernel(A: T.Buffer((), "int32"), B: T.Buffer((32,), "int32")):
     assert tirx_mini.simulate(kernel, A, B).ok
     assert A == 7 and B[3] == 8
     assert "A[0]" in cuda_source(lower(kernel), "sm_100a").text
+
+
+REGISTERS = """
+@T.prim_func
+def kernel(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
+    T.device_entry()
+    T.cta_id([1])
+    tx = T.thread_id([64])
+    a = T.alloc_local((32,), "float32")
+    b = T.alloc_local((32,), "float32")
+    T.tile.copy(a[:], A[tx, :])
+    T.tile.copy(b[:], B[tx, :])
+    T.tile.add(a[:], a[:], b[:])
+    T.tile.copy(A[tx, :], a[:])
+"""
+
+
+@pytest.mark.parametrize(("arch", "packed"), [("sm_100a", True), ("sm_90a", False)])
+def test_sums_of_registers_are_those_that_tvm_emits(arch: str, packed: bool) -> None:
+    with imports():
+        tvm = importlib.import_module("tvm")
+        with tvm.target.Target({"kind": "cuda", "arch": arch}) as target:
+            exe = tvm.compile(from_source(REGISTERS), target=target, tir_pipeline="tirx")
+    assert ("add.f32x2" in exe.mod.imports[0].inspect_source()) is packed
