@@ -195,15 +195,17 @@ def swizzle_mode(layout: Layout) -> SwizzleMode:
     return layout.swizzle.mode if isinstance(layout, ComposeLayout) else SwizzleMode.SWIZZLE_NONE
 
 
-def vector_length(layout: Layout) -> int:
-    """Return the length of the longest contiguous and aligned vectors along the last dimension.
+def vector_length(layout: Layout, dim: int = -1) -> int:
+    """Return the length of the longest contiguous and aligned vectors along a dimension.
 
-    Vectors begin at each multiple of that length. It is 1 if the last dimension is not contiguous, and at most 16 bytes
-    if the layout is swizzled.
+    Vectors begin at each multiple of that length. It is 1 if the dimension is not contiguous, and at most 16 bytes if
+    the layout is swizzled.
     """
-    if not coalesce(layout.linear.dims[-1]):
+    dims = [coalesce(each) for each in layout.linear.dims]
+    along = dims.pop(dim)
+    if not along:
         return 1
-    *others, last = (it for dim in layout.linear.dims for it in coalesce(dim))
+    *others, last = (*(it for each in dims for it in each), *along)
     if last.axis != m or last.stride != 1:
         return 1
     run = math.gcd(last.extent, layout.linear.offset.get(m, 0), *(it.stride for it in others if it.axis == m))

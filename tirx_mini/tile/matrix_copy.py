@@ -2,7 +2,8 @@
 
 In a fragment, each row is scattered over the lanes of a warp, two elements per lane. Element-wise accesses to a row
 would be many narrow ones. stmatrix gathers the 16-byte rows of a block and stores them to the addresses that the lanes
-provide; ldmatrix loads and scatters them.
+provide; ldmatrix loads and scatters them. Where the columns of the tile are contiguous in shared memory, blocks are
+transposed on the way (.trans): lanes provide the addresses of columns.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tirx_mini.layout import S, TileLayout, laneid
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .partition import memory_lanes
+from .partition import contiguous, memory_lanes
 from .region import Tile, tiles_of
 from .registers import RegisterTile, in_threads, register_tile
 from .rule import NotMeant, Refusal, Rule
@@ -45,7 +46,7 @@ def _blocks(rows: int, columns: int) -> Blocks:
 
 def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) -> Stmt:
     """Emit the instructions that move a tile; each warp has one or two block rows of every stripe."""
-    rows, columns = memory.extents
+    (rows, columns), turned = memory.extents, memory_lanes(ctx, memory) % BLOCK != 0
     blocks = _blocks(rows, columns)
     own, width = blocks.high * BLOCK, blocks.wide * BLOCK
     stripe = own * ctx.threads // 32
@@ -55,14 +56,16 @@ def _moved(ctx: Context, memory: Tile, registers: RegisterTile, stores: bool) ->
     for number in range(rows // stripe):
         row = number * stripe + ctx.thread // 32 * own + ctx.thread % own
         column = j * width + (ctx.thread % 32 // own % blocks.wide * BLOCK if blocks.wide > 1 else 0)
+        if turned:  # the lanes of a block differ by columns
+            row, column = row - ctx.thread % BLOCK, column + ctx.thread % BLOCK
         at = memory.index((inside.simplify(row), inside.simplify(column)))
         address = AddressOf(HANDLE, memory.buffer, tuple(inside.simplify(index) for index in at))
         each = blocks.count * LANE_ELEMENTS
         pointer = registers.pointer(inside.simplify(j * each + number * (columns // width * each)))
         if stores:
-            moves.append(issue("stmatrix", address, pointer, num=blocks.count, span=ctx.span))
+            moves.append(issue("stmatrix", address, pointer, num=blocks.count, transpose=turned, span=ctx.span))
         else:
-            moves.append(issue("ldmatrix", pointer, address, num=blocks.count, span=ctx.span))
+            moves.append(issue("ldmatrix", pointer, address, num=blocks.count, transpose=turned, span=ctx.span))
     body = seq(*moves, span=ctx.span)
     if columns == width:
         return body
@@ -112,8 +115,8 @@ def _fragment(ctx: Context, own: Tile, memory: Tile) -> RegisterTile:
     rows, columns = memory.extents
     if registers.layout != (fragment(columns, rows) if ctx.scope == "warpgroup" else _of_warp(rows, columns)):
         raise NotMeant(f"{own.buffer.name} does not have the layout of a fragment of wgmma or mma.sync")
-    if memory_lanes(ctx, memory) % BLOCK:
-        raise NotMeant(f"the rows of {memory.buffer.name} do not consist of whole 16-byte chunks")
+    if memory_lanes(ctx, memory) % BLOCK and contiguous(ctx, memory, 0) % BLOCK:
+        raise NotMeant(f"neither rows nor columns of {memory.buffer.name} consist of whole 16-byte chunks")
     split = ctx.split_scope()
     if split:
         raise Refusal(split, f"all lanes of the {ctx.scope} must execute it")

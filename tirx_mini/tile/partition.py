@@ -99,8 +99,12 @@ def register_lanes(ctx: Context, registers: RegisterTile) -> int:
 
 def memory_lanes(ctx: Context, tile: Tile) -> int:
     """Return the number of consecutive elements per aligned access: a power of two, at most 16 bytes."""
-    if not tile.kept or tile.kept[-1] != tile.buffer.ndim - 1:
-        return 1
-    run = math.gcd(vector_length(tile.layout), tile.extents[-1], ctx.divisor(coordinate(tile.starts[-1])))
+    return contiguous(ctx, tile, -1) if tile.kept and tile.kept[-1] == tile.buffer.ndim - 1 else 1
+
+
+def contiguous(ctx: Context, tile: Tile, dim: int) -> int:
+    """Return how many elements are consecutive and aligned along a dimension of the tile: 16 bytes at most."""
+    axis = tile.kept[dim]
+    run = math.gcd(vector_length(tile.layout, axis), tile.extents[dim], ctx.divisor(coordinate(tile.starts[axis])))
     bytes_apart = math.gcd(VECTOR_BYTES, *offsets(tile))
     return math.gcd(run, max(1, bytes_apart // tile.dtype.itemsize))

@@ -137,16 +137,40 @@ def test_a_fragment_is_moved_by_blocks(scope: str, shape: tuple[int, int], fragm
     check(func, shape, (8, 8), "bfloat16")
 
 
+def columns(rows: int, cols: int) -> list[TileLayout]:
+    """Matrices whose columns are contiguous: all columns in a row, with padding, and in swizzled atoms."""
+    return [TileLayout(S[(rows, cols) : (1, rows + pad)]) for pad in (0, 8)] + [
+        tma_shared_layout("float16", SwizzleMode.SWIZZLE_128B_ATOM, (cols, rows)).permute_dims((1, 0))
+    ]
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize(("scope", "shape", "fragment", "blocks"), FITTING)
+def test_columns_are_transposed_on_the_way(
+    scope: str, shape: tuple[int, int], fragment: TileLayout, blocks: str, number: int
+) -> None:
+    shared = columns(-(-(shape[0] + 8) // 64) * 64, 72)[number]
+    func = there_and_back(fragment, shape, shared, (8, 8), "float16", scope)
+    text = lower(func).script()
+    assert text.count("transpose=True") == text.count("matrix(") > 0 and f"num={blocks[1:]}" in text
+    check(func, shape, (8, 8), "float16")
+
+
 @pytest.mark.parametrize(
     ("shared", "at", "dtype"),
     [
-        (TileLayout(S[(64, 64) : (1, 64)]), (0, 0), "float16"),
+        (TileLayout(S[(64, 64) : (1, 68)]), (0, 0), "float16"),
+        (TileLayout(S[(96, 64) : (1, 96)]), (4, 0), "float16"),
+        (TileLayout(S[(64, 64) : (1, 64)]), (0, 0), "float32"),
         (TileLayout(S[(64, 64) : (68, 1)]), (0, 0), "float16"),
         (TileLayout(S[(64, 64) : (64, 1)]), (0, 4), "float16"),
         (TileLayout(S[(64, 64) : (64, 1)]), (0, 0), "float32"),
     ],
-    ids=["contiguous along M", "rows that are not aligned", "a column that is not aligned", "32 bits"],
-)
+    ids=[
+        "columns that are not aligned", "a row that is not aligned", "columns of 32 bits", "rows that are not aligned",
+        "a column that is not aligned", "32 bits",
+    ],
+)  # fmt: skip
 def test_other_tiles_are_moved_by_elements(shared: TileLayout, at: tuple[int, int], dtype: str) -> None:
     func = there_and_back(wgmma_accumulator_layout(32), (64, 32), shared, at, dtype, "warpgroup")
     assert "matrix(" not in lower(func).script()
@@ -161,3 +185,7 @@ def test_blocks_compile(arch: str) -> None:
         func = there_and_back(fragment, shape, shared, (0, 0), "float16", scope)
         ptx = tvm.compile(func, target=f"cuda:{arch}").source("ptx")
         assert f"ldmatrix.sync.aligned.m8n8.{blocks}.shared" in ptx and f"stmatrix.sync.aligned.m8n8.{blocks}" in ptx
+        shared = TileLayout(S[(shape[0], 64) : (1, shape[0])])
+        func = there_and_back(fragment, shape, shared, (0, 0), "float16", scope)
+        ptx = tvm.compile(func, target=f"cuda:{arch}").source("ptx")
+        assert all(f"{op}matrix.sync.aligned.m8n8.{blocks}.trans.shared" in ptx for op in ("ld", "st"))
