@@ -86,6 +86,21 @@ def test_the_tensor_core_multiplies_what_lies_along_k(dtype: Any, gpu: str, rows
     assert ("mma = mma_sync" in text) == (gpu == "b300" and whole)  # it has no kind::i8
 
 
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("types", [(np.int8, np.uint8), (np.uint8, np.int8)])
+@pytest.mark.parametrize("rows", [16, 128])
+def test_one_operand_has_signs(types: tuple[Any, Any], gpu: str, rows: int) -> None:
+    """mma.sync multiplies integers of 8 bits with signs by those without."""
+    numbers = np.random.default_rng(0)
+    bounds = [(-128, 128) if dtype is np.int8 else (0, 256) for dtype in types]
+    a, b = (numbers.integers(*bounds[i], (extent, 96)).astype(types[i]) for i, extent in enumerate((rows, 64)))
+    d = np.zeros((rows, 64), np.int32)
+    with simulated(gpu, schedules=2):
+        ct.launch(None, (1,), by_rows, (a, b, d, rows, 64, 32))
+    assert np.array_equal(d, a.astype(np.int32) @ b.astype(np.int32).T)
+    assert "mma = mma_sync" in compile(by_rows, (a, b, d, rows, 64, 32), gpu).text("nv_tileas")
+
+
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_scales_are_powers_of_two(dtype: Any) -> None:
     x, y = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu), np.zeros(256, dtype)

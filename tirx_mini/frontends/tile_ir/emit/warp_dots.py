@@ -20,12 +20,13 @@ from .values import Tile, in_buffer
 
 def _mma_sync(emitter: Emitter, op: Op) -> None:
     """Emit acc += a b, for each 16 × 8 fragment of the accumulator and each step of mma.sync along K."""
-    dtype, total = factor_dtype(op.lhs.type.element, op.signed_lhs), dtype_of(op.acc.type.element)
-    product = tensor_product(MMA_SYNC, dtype, total)
-    assert product is not None
-    a, b = (_fragments(emitter, value, dtype) for value in (op.lhs, op.rhs))
+    total = dtype_of(op.acc.type.element)
+    dtypes = [factor_dtype(op.lhs.type.element, op.signed_lhs), factor_dtype(op.rhs.type.element, op.signed_rhs)]
+    left, right = (tensor_product(MMA_SYNC, dtype, total) for dtype in dtypes)
+    assert left is not None and right is not None
+    a, b = (_fragments(emitter, value, dtype) for value, dtype in zip((op.lhs, op.rhs), dtypes, strict=True))
     acc = emitter.take(op.acc)
-    steps = _Steps(a.layout, b.layout, acc.layout, dtype.bits)
+    steps = _Steps(a.layout, b.layout, acc.layout, dtypes[0].bits)
 
     def pointer(tile: Tile, register: Expr) -> Expr:
         assert tile.buffer is not None
@@ -35,7 +36,7 @@ def _mma_sync(emitter: Emitter, op: Op) -> None:
         def step(k: Expr) -> None:
             sums = pointer(acc, steps.of_acc(m, n))
             factors = pointer(a, steps.of_a(m, k)), pointer(b, steps.of_b(m, n, k))
-            emitter.add(mma_sync([sums, *factors, sums], product, span=emitter.span))
+            emitter.add(mma_sync([sums, *factors, sums], left, right, span=emitter.span))
 
         emitter.loop(steps.inner, step, parallel=False, name="k")
 

@@ -219,8 +219,7 @@ def _fits(op: Op) -> bool:
     lhs, acc = op.lhs.type, op.acc.type
     product = tensor_cores.product(MMA_SYNC, lhs, acc)
     (rows, inner), cols = lhs.shape[-2:], acc.shape[-1]
-    same_signs = op.signed_lhs == op.signed_rhs
-    return product is not None and rows >= 16 and cols >= 8 and inner >= product.depth and same_signs
+    return product is not None and rows >= 16 and cols >= 8 and inner >= product.depth
 
 
 def warps_along(op: Op, warps: int) -> tuple[int, int]:

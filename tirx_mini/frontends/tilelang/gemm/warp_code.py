@@ -23,8 +23,8 @@ from tirx_mini.ir import (
     If,
     Region,
     Stmt,
-    TirxError,
     Var,
+    cast,
     const,
     reinterpret,
     seq,
@@ -115,7 +115,7 @@ class _WarpProduct:
             return _loop(m, self.blocks, self._ldmatrix(fragment, m * 4, address, 4, True))
         return self._words(
             fragment, a, self.blocks, 4,
-            lambda block, r: (row + block * 16 + r % 2 * 8 + lane // 4, step * self.depth + r // 2 * 4 + lane % 4),
+            lambda block, r: (row + block * 16 + r % 2 * 8 + lane // 4, step * self.depth + r // 2 * self.chunk),
         )  # fmt: skip
 
     def _load_b(self, fragment: Buffer, b: Region, step: Expr) -> Stmt:
@@ -125,7 +125,7 @@ class _WarpProduct:
         if not product.transpose_b and product.dtype.bits != 16:
             return self._words(
                 fragment, b, self.octets, 2,
-                lambda octet, r: (column + octet * 8 + lane // 4, step * self.depth + r * 4 + lane % 4),
+                lambda octet, r: (column + octet * 8 + lane // 4, step * self.depth + r * self.chunk),
             )  # fmt: skip
         n = Var(INT32, "n")
 
@@ -146,22 +146,23 @@ class _WarpProduct:
         self, fragment: Buffer, matrix: Region, blocks: int, registers: int,
         place: Callable[[Expr, Expr], tuple[Expr, Expr]],
     ) -> Stmt:  # fmt: skip
-        """Load a fragment of 32-bit elements one by one from a matrix that is contiguous along M or N.
+        """Load a fragment element by element from a matrix contiguous along M or N; ldmatrix transposes only 16 bits.
 
-        place: the row (M or N) and K of register `r` of a block.
+        place: the row (M or N) and K of register `r` of a block, in lane 0 of four that share the row.
         """
-        if matrix.buffer.dtype.bits != 32:
-            raise TirxError(
-                f"T.gemm: {matrix.buffer.name} has elements of {matrix.buffer.dtype}, and must be contiguous along K",
-                self.operands.span,
-                "store it as M × K (transpose_A=False) or N × K (transpose_B=True)",
-            )
+        dtype, span = matrix.buffer.dtype, self.operands.span
         block, r = Var(INT32, "n"), Var(INT32, "r")
         row, along = place(block, r)
-        source = element(matrix, along, row)
-        assert isinstance(source, AddressOf)
-        value = BufferLoad(matrix.buffer.dtype, matrix.buffer, source.indices, span=self.operands.span)
-        store = BufferStore(fragment, (block * registers + r,), reinterpret(UINT32, value), span=self.operands.span)
+        count = 32 // dtype.bits
+        word: Expr | None = None
+        for number in range(count):
+            source = element(matrix, along + self.operands.lane % 4 * count + number, row)
+            assert isinstance(source, AddressOf)
+            value = BufferLoad(dtype, matrix.buffer, source.indices, span=span)
+            bits = cast(UINT32, reinterpret(DataType(f"uint{dtype.bits}"), value)) << number * dtype.bits
+            word = bits if word is None else word | bits
+        assert word is not None
+        store = BufferStore(fragment, (block * registers + r,), word, span=span)
         return _loop(block, blocks, _loop(r, registers, store))
 
 

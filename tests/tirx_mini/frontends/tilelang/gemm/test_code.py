@@ -130,6 +130,8 @@ def cases() -> Iterator[tuple[Product, str]]:
             yield product(64, 48, 32, transpose_a=ta, transpose_b=tb), WGMMA
             yield product(32, 48, 32, transpose_a=ta, transpose_b=tb), MMA_SYNC
             yield product(32, 16, 16, "float32", transpose_a=ta, transpose_b=tb), MMA_SYNC
+            yield product(32, 64, 64, "int8", "int32", transpose_a=ta, transpose_b=tb), MMA_SYNC
+            yield product(64, 32, 32, "float8_e4m3fn", transpose_a=ta, transpose_b=tb, threads=64), MMA_SYNC
     for policy in GemmWarpPolicy:
         yield product(128, 128, 64, threads=256, policy=policy), WGMMA
         yield product(48, 96, 32, threads=64 if policy else 96, policy=policy), MMA_SYNC
@@ -151,6 +153,7 @@ def cases() -> Iterator[tuple[Product, str]]:
     yield product(64, 40, 64, "float8_e4m3fn", "float16", transpose_b=True), WGMMA
     yield product(64, 48, 64, "float8_e4m3fn", "float16", transpose_b=True, threads=64), MMA_SYNC
     yield product(64, 48, 32, "float32"), MMA_SYNC
+    yield product(64, 64, 32, "uint8", "int32"), MMA_SYNC
 
 
 @pytest.mark.parametrize("clear", [False, True])
