@@ -47,6 +47,7 @@ from .expr import (
 )  # fmt: skip
 from .expr_printer import expr_text, instruction_path
 from .func import COPY_FENCES, COURSE, DIALECT, EARLY_ACCESSES, NATIVE, TIR, TVM, Attributes, Launch, PrimFunc
+from .magnitude import magnitude
 from .module import GlobalVar, IRModule
 from .passes import Pass, run_passes
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
@@ -148,6 +149,7 @@ __all__ = [
     "cast",
     "const",
     "int_value",
+    "magnitude",
     "lanes_of",
     "promote",
     "reinterpret",

@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     binary,
     cast,
     const,
+    magnitude,
     promote,
     reinterpret,
     unary,
@@ -164,11 +165,6 @@ def _compared(op: str, x: ExprLike) -> Expr:
     if not value.dtype.is_float:
         return const(op == "<", BOOL)
     return binary(op, magnitude(value), const(math.inf, value.dtype))
-
-
-def magnitude(x: ExprLike) -> Expr:
-    """`x` without its sign."""
-    return binary("max", x, unary("-", x))
 
 
 def popcount(x: ExprLike) -> Expr:

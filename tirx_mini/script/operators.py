@@ -11,10 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tirx_mini.ir import Expr, as_expr, binary, const, unary
+from tirx_mini.ir import Expr, as_expr, binary, const, magnitude, unary
 
 from .handles import data_type
-from .mathematics import magnitude
 
 
 def _of_all(op: str, *values: Any) -> Any:

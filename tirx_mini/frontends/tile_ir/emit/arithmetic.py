@@ -22,6 +22,7 @@ from tirx_mini.ir import (
     binary,
     cast,
     const,
+    magnitude,
     reinterpret,
     select,
     unary,
@@ -89,7 +90,7 @@ def truncated_quotient(a: Expr, b: Expr) -> Expr:
     """Return a / b, rounded towards zero."""
     if isinstance(b, Const) and b.value > 0:
         return select(a < 0, -((-a) // b), a // b)
-    quotient = absolute(a) // absolute(b)
+    quotient = select(a < 0, -a, a) // select(b < 0, -b, b)
     return select(binary("!=", a < 0, b < 0), -quotient, quotient)
 
 
@@ -102,10 +103,6 @@ def ceiled_unsigned_quotient(a: Expr, b: Expr) -> Expr:
     """Return a / b for unsigned integers, rounded up without overflow in a + b."""
     zero = const(0, a.dtype)
     return select(binary("==", a, zero), zero, _unsigned("//")(a - 1, b) + 1)
-
-
-def absolute(a: Expr) -> Expr:
-    return select(a < 0, -a, a)
 
 
 def _high_product(a: Expr, b: Expr) -> Expr:
@@ -203,7 +200,7 @@ COMPUTE: Mapping[str, Compute] = {
     "arith.maximumf": _extremum("max", True), "arith.minimumf": _extremum("min", True),
     "arith.maxnumf": _extremum("max", False), "arith.minnumf": _extremum("min", False),
     "arith.select": select,
-    "math.absf": absolute, "math.absi": absolute, "math.fma": _fma,
+    "math.absf": magnitude, "math.absi": magnitude, "math.fma": _fma,
     # Results below 2^-126 are 0 (.ftz): without it, each power would take a comparison and two products more.
     "math.exp": _precise(_special("ex2.approx", LOG2_E), "exp"), "math.exp2": _EXP2,
     "math.log": _precise(_special("lg2.approx", factor=math.log(2), ftz=False), "log"),

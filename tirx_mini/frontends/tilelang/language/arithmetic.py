@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tirx_mini.ir import Buffer, Expr, as_expr, binary, const, int_value, select, unary
+from tirx_mini.ir import Buffer, Expr, as_expr, binary, const, int_value, magnitude, select
 from tirx_mini.ir import cast as convert
 from tirx_mini.ir import reinterpret as bits_as
 from tirx_mini.script import DType, tirx
@@ -53,8 +53,7 @@ def _reciprocal(x: Expr) -> Expr:
 
 def absolute(x: Any) -> Expr:
     """Return the absolute value of a number."""
-    value = as_expr(value_of(x))
-    return binary("max", value, unary("-", value))
+    return magnitude(value_of(x))
 
 
 def pow(x: Any, y: Any) -> Expr:

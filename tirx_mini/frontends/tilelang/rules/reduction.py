@@ -29,9 +29,9 @@ from tirx_mini.ir import (
     binary,
     cast,
     const,
+    magnitude,
     select,
     seq,
-    unary,
 )
 from tirx_mini.isa import NAMES
 
@@ -210,7 +210,7 @@ class _Reduction:
             value: Expr = BufferLoad(self.source.dtype, self.source, (first(at) + _digits(number, reduced),))
             value = cast(self.dtype, value)
             if self.operator.magnitude:
-                value = binary("max", value, unary("-", value))
+                value = magnitude(value)
             inside = self._inside(number, reduced)
             return value if inside is None else select(inside, value, self.identity())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tirx_mini.ir import FLOAT32, Call, Expr, as_expr, binary, cast, const, unary
+from tirx_mini.ir import FLOAT32, Call, Expr, as_expr, binary, cast, const, magnitude
 from tirx_mini.ir import select as _select
 from tirx_mini.isa import NAMES
 from tirx_mini.script import tirx
@@ -53,8 +53,7 @@ def tanh(x: Any) -> Expr:
 
 def abs(x: Any) -> Expr:
     """Return the absolute value of `x`."""
-    value = as_expr(x)
-    return binary("max", value, unary("-", value))
+    return magnitude(x)
 
 
 def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Expr:
