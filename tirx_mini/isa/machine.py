@@ -315,6 +315,10 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
+    def release_before(self, thread: ThreadT, scope: str, /) -> None:
+        """What a release by an arrival at another CTA's mbarrier costs and orders. scope: as written, "" for none."""
+        ...
+
     # -- barriers of a CTA and a cluster
 
     def warp_sync(self, thread: ThreadT, /) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from .core import instruction
@@ -196,44 +197,67 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
         barrier.arrive(thread, thread.mask.count)
 
 
-@instruction(
-    """{
+def _remote(operation: str, operands: str = "") -> Callable[[str], str]:
+    """The PTX of an arrival at another CTA's barrier, with the scope of its release where that is written."""
+
+    def text(scope: str) -> str:
+        release = f".release.{scope}" if scope else ""
+        return f"""{{
     .reg .b32 remote;
-    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
-}""",
+    @{{pred}} mapa.shared::cluster.u32 remote, {{bar}}, {{cta_id}};
+    @{{pred}} {operation}{release}.shared::cluster.b64 _, [remote]{operands};
+}}"""
+
+    return text
+
+
+RemoteScope = Literal["", "cta", "cluster"]
+"""The scope of the release: .cta where none is written (PTX ISA: "mbarrier.arrive")."""
+
+
+@instruction(
+    _remote("mbarrier.arrive"),
     name="mbarrier.arrive.remote",
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
+    sparse=("scope",),
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
 )
-def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred) -> None:
-    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`."""
+def mbarrier_arrive_remote(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred, *, scope: RemoteScope = ""
+) -> None:
+    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+    scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
+    """
     if pred:
+        gpu.release_before(thread, scope)
         remote = gpu.map_shared_rank(thread, bar, cta_id)
         gpu.mbarrier(thread, remote).arrive(thread, thread.mask.count)
 
 
 @instruction(
-    """{
-    .reg .b32 remote;
-    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @{pred} mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], {bytes};
-}""",
+    _remote("mbarrier.arrive.expect_tx", ", {bytes}"),
     name="mbarrier.arrive.expect_tx.remote",
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
+    sparse=("scope",),
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE_EXPECT_TX,
 )
 def mbarrier_arrive_expect_tx_remote(
-    gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred
-) -> None:
-    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds."""
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred, *,
+    scope: RemoteScope = "",
+) -> None:  # fmt: skip
+    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+
+    scope: as of `mbarrier.arrive.remote`.
+    """
     if pred:
+        gpu.release_before(thread, scope)
         barrier = gpu.mbarrier(thread, gpu.map_shared_rank(thread, bar, cta_id))
         if barrier.expect(thread, bytes * thread.mask.count):
             barrier.arrive(thread, thread.mask.count)

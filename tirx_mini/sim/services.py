@@ -225,6 +225,12 @@ class Services:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
 
+    def release_before(self, w: RunningWarp, scope: str) -> None:
+        """A release at the scope of the cluster is a MEMBAR at that of the GPU: earlier writes come to the L2 first."""
+        if scope == "cluster":
+            self.scoped.fence(w, "release", scope)
+            w.time += self.spec.l2_latency
+
     # -- barriers ------------------------------------------------------------------------------------------------
 
     def warp_sync(self, w: RunningWarp) -> None:
