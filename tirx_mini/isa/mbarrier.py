@@ -113,6 +113,7 @@ _IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min
 )
 def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`)."""
+    gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
 
@@ -123,6 +124,7 @@ def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) 
 )
 def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """As `mbarrier.arrive.cluster`, `count` times."""
+    gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
 
 
@@ -305,7 +307,8 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 )
 def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    gpu.acquire_after(thread, "cluster")
 
 
 @instruction(
@@ -346,6 +349,13 @@ _TEST: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _tested(gpu: Machine, thread: Thread, bar: Any, phase: int, scope: str) -> bool:
+    done = gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+    if done:
+        gpu.acquire_after(thread, scope)
+    return done
+
+
 @instruction(
     "mbarrier.try_wait.parity.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.try_wait.parity",
@@ -355,7 +365,7 @@ def mbarrier_try_wait_parity(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
     """As `mbarrier.try_wait.once`, for a time that the chip chooses."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+    return _tested(gpu, thread, bar, phase, scope)
 
 
 @instruction(
@@ -367,7 +377,7 @@ def mbarrier_test_wait_state(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
     """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
+    return _tested(gpu, thread, bar, state, scope)
 
 
 @instruction(
@@ -382,4 +392,4 @@ def mbarrier_try_wait_state(
 
     The simulator does not let it sleep.
     """
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
+    return _tested(gpu, thread, bar, state, scope)
