@@ -46,6 +46,9 @@ KINDS: Mapping[HazardKind, Kind] = MappingProxyType({
     HazardKind.MISSING_READ_FENCE: MISSING_PROXY_FENCE,
     HazardKind.MISSING_FENCE_AFTER: MISSING_TCGEN05_FENCE,
     HazardKind.MISSING_FENCE_BEFORE: MISSING_TCGEN05_FENCE,
+    HazardKind.RELEASE_SCOPE: RACE,
+    HazardKind.ACQUIRE_SCOPE: RACE,
+    HazardKind.SLOT_SCOPE: RACE,
     HazardKind.UNINITIALISED: UNINITIALISED_READ,
     HazardKind.LOST_REDUCTION: RACE,
 })  # fmt: skip
@@ -85,6 +88,13 @@ _UNWRITTEN: Mapping[Operation, str] = MappingProxyType({
 _UNLOADED = "before the MMA, wait for the mbarrier of the TMA load, in its right phase; and check offsets and stages"
 _UNWRITTEN_ELSE = "write it first, and check offsets, stages and loop bounds"
 
+_RELEASE_HINT = (
+    'write scope="cluster" in the arrival, and wait for it by Tx.ptx.mbarrier.try_wait_acquire_cluster(bar, phase)'
+)
+_ACQUIRE_HINT = (
+    "wait by Tx.ptx.mbarrier.try_wait_acquire_cluster(bar, phase), or call "
+    'Tx.ptx.fence.acq_rel("cluster") after the wait'
+)
 _HALF = "16 of each 32 lanes: the accumulator of an MMA with M = 64 has only the other 16"
 _WHOLE = (
     "encode M = 128 in the instruction descriptor, or load 64 rows with a shape of 16 lanes (16x64b, 16x128b, 16x256b)"
@@ -131,14 +141,23 @@ def hazard(fact: Hazard) -> Explanation:
         notes = (("the MMA writes its 64 rows here", fact.extent.beside.span),)
     if fact.extent.others:
         notes = (*notes, (f"{fact.extent.buffer} shares memory with {' and '.join(fact.extent.others)}", None))
-    severity = "warning" if fact.kind in FORGIVEN else "error"
+    severity = "warning" if fact.kind in FORGIVEN or _needs_no_cache(fact) else "error"
     by_the_letter = fact.kind is HazardKind.MISSING_READ_FENCE and fact.extent.space is Space.GLOBAL
-    if by_the_letter or fact.kind is HazardKind.EQUAL_STORES:
+    if by_the_letter or fact.kind in (HazardKind.EQUAL_STORES, HazardKind.SLOT_SCOPE):
         severity = "note"
     return Explanation(
         message, hint, (*notes, *_barrier_notes(fact)), about,
         kind=KINDS[fact.kind], severity=severity, order=order_of(fact),
     )  # fmt: skip
+
+
+def _needs_no_cache(fact: Hazard) -> bool:
+    """Return whether a wait acquires at too narrow a scope for bytes that are not read through the L1 cache.
+
+    An acquire at the scope of the cluster empties that cache, and is otherwise the same instruction.
+    """
+    through_l1 = fact.extent.space is Space.GLOBAL and fact.operation is Operation.LOAD and fact.strong is None
+    return fact.kind is HazardKind.ACQUIRE_SCOPE and not through_l1
 
 
 def order_of(fact: Hazard) -> str | None:
@@ -165,6 +184,10 @@ def order_of(fact: Hazard) -> str | None:
         return f"if {second} begins before the wait ahead of it, as the ISA allows without the fence"
     if fact.kind is HazardKind.MISSING_FENCE_BEFORE:
         return f"if {first} is still under way when its warp signals, as the ISA allows without the fence"
+    if fact.kind is HazardKind.RELEASE_SCOPE:
+        return f"if the bytes of {first} come to the other CTA after the arrival"
+    if fact.kind is HazardKind.ACQUIRE_SCOPE:
+        return f"if {second} finds bytes from before the wait, as a cache holds them"
     if fact.kind is HazardKind.MISSING_TMEM_WAIT:
         return f"if {first} is still in flight when {second} executes"
     if fact.kind in (HazardKind.IDENTICAL_WRITES, HazardKind.EQUAL_STORES):
@@ -212,6 +235,11 @@ def _words(fact: Hazard, where: str) -> tuple[str, str]:
             f"{does} while it may still be being {did}: tcgen05.wait.ld() is missing after the load",
             "call Tx.ptx.tcgen05.wait.ld() after the loads, before signalling that tensor memory is free",
         )
+    if fact.kind in (HazardKind.RELEASE_SCOPE, HazardKind.SLOT_SCOPE):
+        arrival = "the arrival between the two, at another CTA's mbarrier, releases at the scope .cta"
+        return f"{does}, {did}, and {arrival}", _RELEASE_HINT
+    if fact.kind is HazardKind.ACQUIRE_SCOPE:
+        return f"{does}, {did}, and the wait between the two acquires at the scope .cta", _ACQUIRE_HINT
     if fact.kind is HazardKind.LOST_REDUCTION:
         return (
             f"{does}, {did}, and nothing orders the two: a store that comes last erases what was added",
@@ -336,10 +364,15 @@ def _strong_hint(fact: Hazard, earlier: Access) -> str:
     )
 
 
+_EXPLAINED_BY_BARRIERS = (
+    HazardKind.RACE, HazardKind.UNINITIALISED, HazardKind.RELEASE_SCOPE, HazardKind.ACQUIRE_SCOPE, HazardKind.SLOT_SCOPE
+)  # fmt: skip
+
+
 def _barrier_notes(fact: Hazard) -> Notes:
     """Return notes on the barriers involved in a race or an uninitialised read."""
     cluster = fact.cluster
-    if cluster is None or fact.kind not in (HazardKind.RACE, HazardKind.UNINITIALISED):
+    if cluster is None or fact.kind not in _EXPLAINED_BY_BARRIERS:
         return ()
     if fact.earlier is not None:
         return between(cluster, fact.earlier, fact.operation, fact.origin.role)

@@ -234,6 +234,9 @@ class Instruction(Facts):
             kind = dict(attributes)[self.typed]
             types = [*(o.type for o in fixed), *(self.operands[-1].type for _ in rest)]
             operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
+        if self.sparse:
+            defaults = {a.name: a.default for a in self.attributes if a.name in self.sparse}
+            attributes = tuple(pair for pair in attributes if pair not in defaults.items())
         return tuple(operands), attributes
 
     def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:

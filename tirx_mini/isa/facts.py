@@ -140,6 +140,7 @@ class Facts:
     pure: whether it neither touches nor orders memory, so that a compiler may move accesses across it.
     cuda: its name in CUDA C++; None for one made from its own.
     implied: parts of its opcode that PTX lets out without a change of meaning, as in ("release", "cta").
+    sparse: modifiers that a call has only where they differ from their default, so that its text leaves them out.
     typed: the modifier that names the PTX type of its operands and of its result.
     carriers: for an instruction that converts between types: the PTX types of the registers of its operands and of its
         result, from the modifiers.
@@ -180,6 +181,7 @@ class Facts:
     pure: bool = False
     cuda: CudaName | None = None
     implied: tuple[str, ...] = ()
+    sparse: tuple[str, ...] = ()
     typed: str = ""
     carriers: Callable[..., tuple[str, str]] | None = None
     lanewise: bool = False

@@ -315,6 +315,14 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
+    def release_before(self, thread: ThreadT, scope: str, /) -> None:
+        """What a release by an arrival at another CTA's mbarrier costs and orders. scope: as written, "" for none."""
+        ...
+
+    def acquire_after(self, thread: ThreadT, scope: str, /) -> None:
+        """What an acquire by a wait for an mbarrier orders beyond the CTA, once the wait is over."""
+        ...
+
     # -- barriers of a CTA and a cluster
 
     def warp_sync(self, thread: ThreadT, /) -> None:

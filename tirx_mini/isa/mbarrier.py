@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from .core import instruction
@@ -112,6 +113,7 @@ _IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min
 )
 def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`)."""
+    gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
 
@@ -122,6 +124,7 @@ def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) 
 )
 def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
     """As `mbarrier.arrive.cluster`, `count` times."""
+    gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
 
 
@@ -196,44 +199,67 @@ def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress
         barrier.arrive(thread, thread.mask.count)
 
 
-@instruction(
-    """{
+def _remote(operation: str, operands: str = "") -> Callable[[str], str]:
+    """The PTX of an arrival at another CTA's barrier, with the scope of its release where that is written."""
+
+    def text(scope: str) -> str:
+        release = f".release.{scope}" if scope else ""
+        return f"""{{
     .reg .b32 remote;
-    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @{pred} mbarrier.arrive.shared::cluster.b64 _, [remote];
-}""",
+    @{{pred}} mapa.shared::cluster.u32 remote, {{bar}}, {{cta_id}};
+    @{{pred}} {operation}{release}.shared::cluster.b64 _, [remote]{operands};
+}}"""
+
+    return text
+
+
+RemoteScope = Literal["", "cta", "cluster"]
+"""The scope of the release: .cta where none is written (PTX ISA: "mbarrier.arrive")."""
+
+
+@instruction(
+    _remote("mbarrier.arrive"),
     name="mbarrier.arrive.remote",
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
+    sparse=("scope",),
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE,
 )
-def mbarrier_arrive_remote(gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred) -> None:
-    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`."""
+def mbarrier_arrive_remote(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred, *, scope: RemoteScope = ""
+) -> None:
+    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+    scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
+    """
     if pred:
+        gpu.release_before(thread, scope)
         remote = gpu.map_shared_rank(thread, bar, cta_id)
         gpu.mbarrier(thread, remote).arrive(thread, thread.mask.count)
 
 
 @instruction(
-    """{
-    .reg .b32 remote;
-    @{pred} mapa.shared::cluster.u32 remote, {bar}, {cta_id};
-    @{pred} mbarrier.arrive.expect_tx.shared::cluster.b64 _, [remote], {bytes};
-}""",
+    _remote("mbarrier.arrive.expect_tx", ", {bytes}"),
     name="mbarrier.arrive.expect_tx.remote",
     issued_by=Scope.THREAD,
     min_sm=90,
     isa="mbarrier.arrive; mapa",
+    sparse=("scope",),
     cost="smem_atomic",
     barrier=BarrierEffect.ARRIVE_EXPECT_TX,
 )
 def mbarrier_arrive_expect_tx_remote(
-    gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred
-) -> None:
-    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds."""
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred, *,
+    scope: RemoteScope = "",
+) -> None:  # fmt: skip
+    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+
+    scope: as of `mbarrier.arrive.remote`.
+    """
     if pred:
+        gpu.release_before(thread, scope)
         barrier = gpu.mbarrier(thread, gpu.map_shared_rank(thread, bar, cta_id))
         if barrier.expect(thread, bytes * thread.mask.count):
             barrier.arrive(thread, thread.mask.count)
@@ -281,7 +307,8 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
 )
 def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
+    gpu.acquire_after(thread, "cluster")
 
 
 @instruction(
@@ -322,6 +349,13 @@ _TEST: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _tested(gpu: Machine, thread: Thread, bar: Any, phase: int, scope: str) -> bool:
+    done = gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+    if done:
+        gpu.acquire_after(thread, scope)
+    return done
+
+
 @instruction(
     "mbarrier.try_wait.parity.acquire{.scope}.shared::cta.b64 {result}, [{bar}], {phase};",
     name="mbarrier.try_wait.parity",
@@ -331,7 +365,7 @@ def mbarrier_try_wait_parity(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
     """As `mbarrier.try_wait.once`, for a time that the chip chooses."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
+    return _tested(gpu, thread, bar, phase, scope)
 
 
 @instruction(
@@ -343,7 +377,7 @@ def mbarrier_test_wait_state(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
     """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released."""
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
+    return _tested(gpu, thread, bar, state, scope)
 
 
 @instruction(
@@ -358,4 +392,4 @@ def mbarrier_try_wait_state(
 
     The simulator does not let it sleep.
     """
-    return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, state)
+    return _tested(gpu, thread, bar, state, scope)

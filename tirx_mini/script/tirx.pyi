@@ -1917,8 +1917,10 @@ class _PtxMbarrierArriveExpect_tx:
         PTX ISA:       mbarrier.arrive
         """
 
-    def remote(self, bar: BarrierPointer, bytes: Integer, cta_id: Integer, pred: Condition) -> None:
+    def remote(self, bar: BarrierPointer, bytes: Integer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
         """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+
+        scope: as of `mbarrier.arrive.remote`.
 
         PTX:
             {
@@ -1931,6 +1933,7 @@ class _PtxMbarrierArriveExpect_tx:
         bytes:         an integer
         cta_id:        the rank of a CTA in the cluster, an integer
         pred:          a condition
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -1955,8 +1958,10 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
     @overload
-    def __call__(self, bar: BarrierPointer, cta_id: Integer, pred: Condition) -> None:
+    def __call__(self, bar: BarrierPointer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+        scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
 
         PTX:
             {
@@ -1968,6 +1973,7 @@ class _PtxMbarrierArrive:
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_id:        the rank of a CTA in the cluster, an integer (also remote)
         pred:          a condition
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -2051,8 +2057,10 @@ class _PtxMbarrierArrive:
         PTX ISA:       mbarrier.arrive
         """
 
-    def remote(self, bar: BarrierPointer, cta_id: Integer, pred: Condition) -> None:
+    def remote(self, bar: BarrierPointer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
         """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+
+        scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
 
         PTX:
             {
@@ -2064,6 +2072,7 @@ class _PtxMbarrierArrive:
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         cta_id:        the rank of a CTA in the cluster, an integer (also remote)
         pred:          a condition
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock

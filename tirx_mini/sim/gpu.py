@@ -113,7 +113,7 @@ class Gpu(Services):
         self.tmem = TmemAccesses(self.allocators)
         watch = self._order.of(HazardWatch, self, self.tmem, Space.GLOBAL, None)
         self.memory = GlobalMemory(image.globals, arrays, watch)
-        self.memory.log.pedantic = pedantic
+        self.memory.log.pedantic = self.memory.log.letter = pedantic
         nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
         untimed = isinstance(setup.time, NoTime)
         self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
@@ -329,7 +329,7 @@ class Gpu(Services):
         launch = self.image.launch
         self._take(group, 1)
         self._placed.add(cluster)
-        cluster.log.pedantic = True
+        cluster.log.pedantic, cluster.log.letter = True, self.pedantic
         origin = self.origin_of(cluster.index)
         for rank, sm in enumerate(group):
             inner = _unflatten(rank, launch.cluster)

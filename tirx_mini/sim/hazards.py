@@ -42,6 +42,12 @@ class HazardKind(Enum):
     """No tcgen05.fence::after_thread_sync lies between the accesses."""
     MISSING_FENCE_BEFORE = auto()
     """No tcgen05.fence::before_thread_sync lies between the accesses."""
+    RELEASE_SCOPE = auto()
+    """Between a write and a read of two CTAs, only an arrival that releases at the scope of a CTA."""
+    ACQUIRE_SCOPE = auto()
+    """Only a wait that acquires at the scope of a CTA, after an arrival at that of the cluster."""
+    SLOT_SCOPE = auto()
+    """As `RELEASE_SCOPE`, where the later access writes: the arrival gives a slot back."""
     UNINITIALISED = auto()
     LOST_REDUCTION = auto()
     """An unordered store and reduction, both strong: the later one determines the value."""
@@ -54,6 +60,9 @@ _KINDS = {
     ConflictKind.PROXY_READ: HazardKind.MISSING_READ_FENCE,
     ConflictKind.TCGEN05_AFTER: HazardKind.MISSING_FENCE_AFTER,
     ConflictKind.TCGEN05_BEFORE: HazardKind.MISSING_FENCE_BEFORE,
+    ConflictKind.RELEASE_SCOPE: HazardKind.RELEASE_SCOPE,
+    ConflictKind.ACQUIRE_SCOPE: HazardKind.ACQUIRE_SCOPE,
+    ConflictKind.SLOT_SCOPE: HazardKind.SLOT_SCOPE,
     ConflictKind.UNINITIALISED: HazardKind.UNINITIALISED,
     ConflictKind.LOST_REDUCTION: HazardKind.LOST_REDUCTION,
 }

@@ -225,6 +225,21 @@ class Services:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
 
+    def published(self, w: RunningWarp) -> list[Any]:
+        """The clocks of what the active lanes have released at the scope of the cluster or a wider one, by fences."""
+        return self.scoped.published(w)
+
+    def release_before(self, w: RunningWarp, scope: str) -> None:
+        """A release at the scope of the cluster is a MEMBAR at that of the GPU: earlier writes come to the L2 first."""
+        if scope == "cluster":
+            self.scoped.fence(w, "release", scope)
+            w.time += self.spec.l2_latency
+
+    def acquire_after(self, w: RunningWarp, scope: str) -> None:
+        """An acquire at the scope of the cluster empties the L1 of the SM."""
+        if scope == "cluster":
+            w.cta.cluster.order.record(w.agent.receive)
+
     # -- barriers ------------------------------------------------------------------------------------------------
 
     def warp_sync(self, w: RunningWarp) -> None:

@@ -13,6 +13,8 @@ import tirx_mini as tvm
 from tests.kernels_ref.edits import ROOT, SHAPES, SOURCES
 from tirx_mini.course import load_kernels
 from tirx_mini.diagnose import FACT_RULES
+from tirx_mini.ir import PrimFunc
+from tirx_mini.script import tirx as T
 from tirx_mini.sim import Hazard
 
 PAGE = (ROOT / "docs" / "forgiven.md").read_text(encoding="utf-8")
@@ -103,3 +105,46 @@ def test_a_dealloc_looks_whether_its_columns_are_allocated(tmp_path: Path) -> No
     code = machine_code(SOURCES[7].read_text(encoding="utf-8"), 7, tmp_path / "mine.py")
     assert "guardrail_trap_unallocated_columns_being_dealloced" in code
     assert "guardrail_trap_phase_invalid_during_alloc" in code and "BPT.TRAP" in code
+
+
+def handed_over(scope: str, cluster: bool) -> PrimFunc:
+    @T.prim_func
+    def kernel(D: T.Buffer((2, 32), "uint32")):
+        T.device_entry()
+        rank = T.cta_id([2])
+        T.cta_id_in_cluster([2])
+        lane = T.thread_id([32])
+        words = T.alloc_shared((32,), "uint32")
+        bar = T.alloc_shared((1,), "uint64")
+        if lane == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 32)
+            T.ptx.fence.mbarrier_init()
+        T.cuda.cluster_sync()
+        words[lane] = lane
+        T.ptx.mbarrier.arrive(bar.ptr_to([0]), 1 - rank, True, scope=scope)
+        if cluster:
+            T.ptx.mbarrier.try_wait_acquire_cluster(bar.ptr_to([0]), 0)
+        else:
+            T.ptx.mbarrier.try_wait(bar.ptr_to([0]), 0)
+        D[rank, lane] = T.ptx.ld(
+            T.ptx.map_shared_rank(words.ptr_to([lane]), 1 - rank), space="shared::cluster", type="u32"
+        )
+        T.cuda.cluster_sync()
+
+    return kernel
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("scope", "cluster", "more"),
+    [
+        ("", True, {"CCTL.IVALL"}),
+        ("cluster", False, {"MEMBAR.ALL.GPU", "MEMBAR.ALL.CTA", "ERRBAR", "CGAERRBAR"}),
+    ],
+)
+def test_a_scope_is_an_instruction_of_the_machine(scope: str, cluster: bool, more: set[str]) -> None:
+    both = (
+        instructions(tvm.compile(tvm.IRModule({"main": kernel}), target="cuda:sm_100a").source("sass"))
+        for kernel in (handed_over(scope, cluster), handed_over("", False))
+    )
+    assert set(next(both) - next(both)) == more

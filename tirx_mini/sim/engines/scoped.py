@@ -32,6 +32,7 @@ from ..machine import (
     spend_shared,
 )
 from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
+from .lane_values import active, scalar, spread
 from .reductions import OPERATIONS
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -116,7 +117,7 @@ class ScopedAccesses:
         for run in self._runs(w, access, address, write=False):
             self._read(w, access, run)
             found[run.lanes] = run.view(dtype.itemsize).view(dtype)[run.offsets // dtype.itemsize]
-        return _spread(w, found) if varies else _number(found)
+        return spread(w, found) if varies else scalar(found)
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Load adjacent words into registers."""
@@ -138,7 +139,7 @@ class ScopedAccesses:
             self._write(w, access, run)
             items = run.view(dtype.itemsize).view(dtype)
             for i, value in enumerate(values):
-                places, stored = run.offsets // dtype.itemsize + i, _active(w, value, dtype, varies)[run.lanes]
+                places, stored = run.offsets // dtype.itemsize + i, active(w, value, dtype, varies)[run.lanes]
                 items[places] = stored
                 if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
                     self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
@@ -156,8 +157,8 @@ class ScopedAccesses:
     ) -> np.ndarray:
         """Execute an atomic operation for each active lane in turn, and return the old values of 32 lanes."""
         dtype = numpy_dtype(access.dtype)
-        operand = _active(w, value, dtype, True)
-        expected = _active(w, compare, dtype, True) if compare is not None else operand
+        operand = active(w, value, dtype, True)
+        expected = active(w, compare, dtype, True) if compare is not None else operand
         old = np.zeros(w.mask.count, dtype)
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
             self._atomic(w, access, run)
@@ -168,7 +169,7 @@ class ScopedAccesses:
                 lanes, at = run.lanes[step], places[step]
                 old[lanes] = items[at]
                 items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
-        return _spread(w, old)
+        return spread(w, old)
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.
@@ -196,6 +197,9 @@ class ScopedAccesses:
                     for each in release.each():
                         if _reaches(each, scope, place):
                             w.agent.acquire_older(each.clocks)
+        if sem in ACQUIRES and _covers(scope, "cluster"):
+            for agent in w.lanes.within(word, w.agent):
+                agent.receive()
         if _covers(scope, "gpu"):
             self._fenced = True
             for agent in w.lanes.within(word, w.agent):
@@ -213,6 +217,12 @@ class ScopedAccesses:
         if patterns is None:
             return []
         return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
+
+    def published(self, w: RunningWarp) -> list[Any]:
+        """The clocks of what active lanes have released at the scope of the cluster or a wider one, by fences."""
+        fences = self._patterns[w].fences if w in self._patterns else []
+        found = [r.clocks for lanes, r in fences if lanes & w.mask.word and _covers(r.scope, "cluster")]
+        return [*found, w.agent.fenced_clocks()] if self._fenced and w.agent.has_fenced else found
 
     # -- memories ------------------------------------------------------------------------------------------------
 
@@ -424,27 +434,3 @@ def _granules(run: Run, access: MemoryAccess) -> np.ndarray:
     width = numpy_dtype(access.dtype).itemsize * access.words
     first = (run.offsets - segment.start) // segment.granule
     return first if width <= segment.granule else first[:, None] + np.arange(width // segment.granule)
-
-
-def _active(w: RunningWarp, value: Any, dtype: np.dtype, varies: bool) -> np.ndarray:
-    """Return the values of the active lanes in the memory type; untyped integers keep the bits of floats."""
-    array = np.atleast_1d(np.asarray(value))
-    if dtype.kind in "iu" and array.dtype.kind not in "iub":
-        array = array.view(f"u{array.dtype.itemsize}")
-    array = array.astype(dtype)  # integers wrap
-    if not varies:
-        return array
-    return np.broadcast_to(array, (LANES,))[w.mask.lanes]
-
-
-def _spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
-    """Scatter values of the active lanes to all lanes, in the types of generated code."""
-    wide = found.dtype if found.dtype.kind not in "iu" or found.dtype == np.uint64 else np.dtype(np.int64)
-    full = np.zeros(LANES, wide)
-    full[w.mask.lanes] = found
-    return full
-
-
-def _number(found: np.ndarray) -> Any:
-    """Return a single value in the type of generated code."""
-    return int(found[0]) if found.dtype.kind in "iu" else found[0]

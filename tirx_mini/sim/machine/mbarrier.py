@@ -41,6 +41,7 @@ from .interfaces import Blocking, Cta, Wait, Warp
 from .mbarrier_history import History, Init
 from .memory import Element
 from .phases import Phases
+from .releasing import release_to
 
 
 @dataclass
@@ -197,7 +198,7 @@ class Mbarrier:
             agent = w.agent
             if self.phases is not None:
                 self._signalled(agent.index, agent.epoch, agent.clocks, Signal.ARRIVE, w.place, w.span)
-            w.release(self._current)
+            release_to(w, self.cta, self._current)
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
 

@@ -14,7 +14,6 @@ from .clocks import (
     Causality,
     Snapshot,
     SyncClock,
-    UncheckedCausality,
     common,
 )  # fmt: skip
 from .conflicts import ConflictKind
@@ -34,6 +33,7 @@ from .shadow import (
     Unwatched,
     distinct,
 )  # fmt: skip
+from .unchecked import UncheckedCausality
 from .unequal import Unequal
 
 __all__ = [

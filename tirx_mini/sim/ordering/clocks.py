@@ -2,10 +2,13 @@
 
 An agent is a warp (or a set of its lanes that act apart, see `lanes`), the tensor pipe of a thread, the tensor-memory
 loads (or stores) of a warp in flight, or an asynchronous copy. Each has an epoch, a count that grows at every release
-of the agent; an access is stamped with the agent and its epoch. Agent a has seven clocks, which relate it to the
+of the agent; an access is stamped with the agent and its epoch. Agent a has nine clocks, which relate it to the
 accesses of agent b at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
+    clocks[WIDE][b] >= e     and no arrival at another CTA's mbarrier between the two releases at CTA scope only (PTX
+                             ISA: "mbarrier.arrive", .scope)
+    clocks[RECEIVED][b] >= e  and no wait between the two acquires at CTA scope only, after such an arrival
     clocks[PROXY][b] >= e    and a fence.proxy.async lies between, so the async proxy sees b's ordinary writes to shared
                              memory
     clocks[PROXY_GLOBAL][b]  likewise for global memory: a fence covers the state space that it names
@@ -21,15 +24,18 @@ is stored in the snapshot `fenced` of a warp, and is not released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .pages import PagedClocks
 
-ORDER, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6
-ROWS = 7
+ORDER, WIDE, RECEIVED, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+ROWS = 9
+ORDERS = (ORDER, WIDE, RECEIVED)
+"""The clocks of the order itself. None of them is ahead of the one before it."""
+_ORDERS, _SCOPES = slice(ORDER, RECEIVED + 1), slice(WIDE, RECEIVED + 1)
 PROXIES = (PROXY, PROXY_GLOBAL)
 """The clock rows that fence.proxy.async without a state space advances."""
 
@@ -71,7 +77,7 @@ class Agent:
     def advance(self) -> None:
         """Begin a new epoch; earlier releases do not cover later accesses."""
         self.epoch += 1
-        self.clocks[ORDER, self.index] = self.epoch
+        self.clocks[_ORDERS, self.index] = self.epoch
 
     def acquire(self, released: SyncClock) -> None:
         """Acquire everything released to a clock.
@@ -101,9 +107,7 @@ class Agent:
 
     def acquire_epoch(self, agent: int, epoch: int) -> None:
         """Acquire one agent's accesses up to `epoch`, without the accesses that this agent had acquired."""
-        clocks = self.clocks
-        if clocks.item(ORDER, agent) < epoch:
-            clocks[ORDER, agent] = epoch
+        if _put(self.clocks, ORDERS, agent, epoch):
             self.version += 1
 
     def acquire_past(self, clocks: Any) -> None:
@@ -177,9 +181,14 @@ class Agent:
         """Execute a fence at GPU scope, also for the threads that synchronise with this one."""
         self.version += 1
         if acquires:
-            np.maximum(self.clocks[ORDER], self.clocks[OBSERVED], out=self.clocks[ORDER])
+            np.maximum(self.clocks[_ORDERS], self.clocks[OBSERVED], out=self.clocks[_ORDERS])
         if releases:
             np.maximum(self.clocks[FENCED], self.clocks[ORDER], out=self.clocks[FENCED])
+
+    def receive(self) -> None:
+        """An acquire at the scope of the cluster: what other CTAs released at such a scope is received."""
+        np.copyto(self.clocks[RECEIVED], self.clocks[WIDE])
+        self.version += 1
 
     def fence_tcgen05_before(self) -> None:
         """Execute tcgen05.fence::before_thread_sync; later releases carry the fence."""
@@ -190,50 +199,6 @@ class Agent:
         """Execute tcgen05.fence::after_thread_sync."""
         self.version += 1
         self.fenced = self.clocks[ORDER].copy()
-
-
-class UncheckedAgent(Agent):
-    """The only agent of an unchecked run; every access happens before its own."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__(1, 0, "any")
-        self.clocks.fill(np.iinfo(np.int32).max)
-
-    def advance(self) -> None:
-        """Do nothing: one epoch is enough."""
-
-    def acquire(self, released: SyncClock) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def acquire_clocks(self, released: Any) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def acquire_from(self, other: Agent) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def acquire_epoch(self, agent: int, epoch: int) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def acquire_past(self, clocks: Any) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def happens_after(self, agent: int, epoch: int) -> bool:
-        """Return True: every access happens before this agent's."""
-        return True
-
-    def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def fence_gpu(self, acquires: bool, releases: bool) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def fence_tcgen05_before(self) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def fence_tcgen05(self) -> None:
-        """Do nothing: an unchecked run records no order."""
 
 
 class Snapshot:
@@ -339,34 +304,6 @@ class Causality:
                 agent.fenced = np.pad(agent.fenced, (0, extra))
 
 
-class UncheckedCausality(Causality):
-    """The causality of an unchecked cluster: one agent and one clock serve all requests."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-        self._any = UncheckedAgent()
-        self._everything = UncheckedClock()
-
-    def agent(self, name: str) -> Agent:
-        """Return the shared agent."""
-        return self._any
-
-    def fork(self, issuer: Agent, name: str) -> Agent:
-        """Return the shared agent."""
-        return self._any
-
-    def finish(self, agent: Agent) -> None:
-        """Do nothing: the shared agent remains in use."""
-
-    def sync_clock(self) -> SyncClock:
-        """Return the shared clock."""
-        return self._everything
-
-    def transient_clock(self) -> SyncClock:
-        """Return the shared clock."""
-        return self._everything
-
-
 class SyncClock:
     """The clock of a barrier: the join of all clocks released to it. clocks: int32[ROWS, capacity]."""
 
@@ -380,10 +317,23 @@ class SyncClock:
         np.maximum(self.clocks, agent.clocks, out=self.clocks)
         agent.advance()
 
-    def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
+    def release_epoch(self, agent: int, epoch: int, rows: Sequence[int] = ORDERS) -> None:
         """Release the accesses of one agent up to `epoch`, and nothing else."""
-        if self.clocks.item(row, agent) < epoch:
-            self.clocks[row, agent] = epoch
+        _put(self.clocks, rows, agent, epoch)
+
+    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Any]) -> None:
+        """Let `release` release to this at the scope of a CTA, to threads of another one.
+
+        published: the clocks of what the same threads released at a wider scope.
+        """
+        before = self.clocks[_SCOPES].copy()
+        release(self)
+        self.clocks[_SCOPES] = before
+        wide = self.clocks[WIDE]
+        for clocks in published:
+            own = wide[: clocks.shape[1]]
+            np.maximum(own, clocks[WIDE], out=own)
+        np.minimum(wide, self.clocks[ORDER], out=wide)
 
     def release_past(self, agent: Agent) -> None:
         """Add the operations of `agent` to the past of threads that acquire this clock, without making them visible."""
@@ -420,29 +370,11 @@ class SyncClock:
         self.clocks.fill(0)
 
 
-class UncheckedClock(SyncClock):
-    """The clock of an unchecked run; every access counts as released to it."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__(1)
-        self.clocks.fill(np.iinfo(np.int32).max)
-
-    def release(self, agent: Agent) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def release_epoch(self, agent: int, epoch: int, row: int = ORDER) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def release_past(self, agent: Agent) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def join_clocks(self, other: Any) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def copy_from(self, other: SyncClock) -> None:
-        """Do nothing: an unchecked run records no order."""
-
-    def clear(self) -> None:
-        """Do nothing: an unchecked run records no order."""
+def _put(clocks: Any, rows: Sequence[int], agent: int, epoch: int) -> bool:
+    """Move an agent's entry in these rows forward to an epoch. Returns whether any of them was behind it."""
+    behind = False
+    for row in rows:
+        if clocks.item(row, agent) < epoch:
+            clocks[row, agent] = epoch
+            behind = True
+    return behind

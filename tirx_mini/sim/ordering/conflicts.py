@@ -24,6 +24,12 @@ class ConflictKind(Enum):
     """The accesses belong to different lanes of one warp, and no bar.warp.sync lies between them."""
     ELECTED_LANE = auto()
     """The accesses are ordered only if elect.sync chooses the lowest lane."""
+    RELEASE_SCOPE = auto()
+    """Only an arrival at another CTA's mbarrier orders the two, whose release has the scope of a CTA."""
+    ACQUIRE_SCOPE = auto()
+    """The arrival has a wider scope, and the wait that it completes that of a CTA."""
+    SLOT_SCOPE = auto()
+    """As RELEASE_SCOPE, where the later one writes."""
     UNINITIALISED = auto()
     """The location was never written."""
     LOST_REDUCTION = auto()

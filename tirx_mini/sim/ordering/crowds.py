@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .actors import Access, Actor, Release
-from .clocks import ORDER
+from .clocks import RECEIVED
 from .operations import Operation, Proxy, is_wide
 from .pages import NOTHING, PagedClocks, Root, entry, holds, replaced
 
@@ -149,7 +149,7 @@ class Crowd:
             and not actor.tcgen05
             and actor.awaited is None
             and self.clusters == frozenset((actor.cluster,))
-            and holds(clocks.rows[ORDER], self.stamps)
+            and holds(clocks.rows[RECEIVED], self.stamps)
         )
 
     def releasing(self, access: Access, accesses: Sequence[Any]) -> Crowd:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .clocks import BEFORE, ORDER, PROXIES, Agent, Causality, SyncClock, UncheckedCausality
+from .clocks import BEFORE, ORDERS, PROXIES, Agent, Causality, SyncClock
+from .unchecked import UncheckedCausality
 
 MOST_PARTS = 8
 """The maximum number of parts that a warp tracks between two meetings. Lanes that diverge further act as the whole
@@ -25,7 +26,7 @@ MOST_AGENTS = 1024
 """The number of agents beyond which single lanes get no parts of their own; the clocks grow quadratically."""
 
 
-_LIMITED = [ORDER, *PROXIES, BEFORE]
+_LIMITED = [*ORDERS, *PROXIES, BEFORE]
 """The clock rows that stamp accesses."""
 
 
@@ -118,7 +119,7 @@ class Lanes:
                 del self._told[next(iter(self._told))]
             return
         for row in _LIMITED:
-            released.release_epoch(whole.index, min(whole.clocks.item(row, whole.index), epoch), row)
+            released.release_epoch(whole.index, min(whole.clocks.item(row, whole.index), epoch), (row,))
 
     def within(self, word: int, agent: Agent) -> Iterator[Agent]:
         """Yield the agents of the lanes of `word`, whose earlier separate accesses precede their common instruction."""

@@ -18,14 +18,15 @@ class AccessLog:
 
     proxy: the clock row of the fences that make ordinary writes to this memory visible to the async proxy.
     pedantic: whether ordinary reads need such a fence before the async proxy writes.
+    letter: whether a slot is given back to another CTA at the scope of the cluster alone.
     """
 
-    __slots__ = ("_grown", "_linked", "_numbers", "_repeated", "_sets", "accesses", "pedantic", "proxy")
+    __slots__ = ("_grown", "_linked", "_numbers", "_repeated", "_sets", "accesses", "letter", "pedantic", "proxy")
 
     def __init__(self, proxy: int = PROXY) -> None:
         self.accesses: list[Any] = [None]
         self.proxy = proxy
-        self.pedantic = False
+        self.pedantic = self.letter = False
         self._sets: list[tuple[int, ...] | Crowd] = [()]
         self._numbers: dict[tuple[int, ...], int] = {}
         self._repeated: dict[Hashable, int] = {}

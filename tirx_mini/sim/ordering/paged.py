@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from .clocks import BEFORE, FENCED, OBSERVED, ORDER, PAST, PROXIES, ROWS, Agent, Causality, SyncClock
-from .pages import NOTHING, PagedClocks, Row, join
+from .clocks import (
+    BEFORE,
+    FENCED,
+    OBSERVED,
+    ORDER,
+    ORDERS,
+    PAST,
+    PROXIES,
+    RECEIVED,
+    ROWS,
+    WIDE,
+    Agent,
+    Causality,
+    SyncClock,
+)  # fmt: skip
+from .pages import NOTHING, PagedClocks, Row, join, meet
 
 MOST_DENSE = 256
 """The maximum number of warps for dense clocks, which are faster for few agents."""
@@ -20,6 +35,16 @@ class PagedAgent(Agent):
 
     def _made(self, capacity: int) -> PagedClocks:
         return _empty()
+
+    def advance(self) -> None:
+        """See `Agent.advance`."""
+        self.epoch += 1
+        self.clocks.put(ORDERS, self.index, self.epoch)
+
+    def acquire_epoch(self, agent: int, epoch: int) -> None:
+        """See `Agent.acquire_epoch`."""
+        if self.clocks.put(ORDERS, agent, epoch):
+            self.version += 1
 
     def acquire_clocks(self, released: PagedClocks) -> None:
         """See `Agent.acquire_clocks`."""
@@ -36,8 +61,7 @@ class PagedAgent(Agent):
 
     def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
         """See `Agent.keep`."""
-        for row, epoch in zip(rows, epochs, strict=True):
-            self.clocks[row, agent] = epoch
+        self.clocks.keep(rows, agent, epochs)
 
     @property
     def known(self) -> Row:
@@ -81,9 +105,14 @@ class PagedAgent(Agent):
         """See `Agent.fence_gpu`."""
         self.version += 1
         if acquires:
-            self.clocks.join_row(ORDER, self.clocks.rows[OBSERVED])
+            self.clocks.join_rows(ORDERS, self.clocks.rows[OBSERVED])
         if releases:
             self.clocks.join_row(FENCED, self.clocks.rows[ORDER])
+
+    def receive(self) -> None:
+        """See `Agent.receive`."""
+        self.clocks.rows[RECEIVED] = self.clocks.rows[WIDE]
+        self.version += 1
 
     def fence_tcgen05_before(self) -> None:
         """See `Agent.fence_tcgen05_before`."""
@@ -111,6 +140,19 @@ class PagedClock(SyncClock):
         self.clocks.join(agent.clocks)
         agent.advance()
 
+    def release_epoch(self, agent: int, epoch: int, rows: Sequence[int] = ORDERS) -> None:
+        """See `SyncClock.release_epoch`."""
+        self.clocks.put(rows, agent, epoch)
+
+    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Any]) -> None:
+        """See `SyncClock.release_narrowly`."""
+        wide, received = self.clocks.rows[WIDE], self.clocks.rows[RECEIVED]
+        release(self)
+        rows = self.clocks.rows
+        for clocks in published:
+            wide = join(wide, meet(clocks.rows[WIDE], rows[ORDER]))
+        rows[WIDE], rows[RECEIVED] = wide, received
+
     def release_past(self, agent: Agent) -> None:
         """See `SyncClock.release_past`."""
         self.clocks.join_row(PAST, agent.clocks.rows[ORDER])
@@ -120,9 +162,7 @@ class PagedClock(SyncClock):
         """See `SyncClock.release_synced`."""
         own = [self.clocks.item(row, agent.index) for row in range(ROWS)]
         self.clocks.join(agent.clocks)
-        for row, epoch in enumerate(own):
-            if self.clocks.item(row, agent.index) != epoch:
-                self.clocks[row, agent.index] = epoch
+        self.clocks.keep(range(ROWS), agent.index, own)
         self.release_epoch(agent.index, agent.synced)
 
     def join_clocks(self, other: PagedClocks) -> None:

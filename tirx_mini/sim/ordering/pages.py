@@ -198,25 +198,55 @@ class PagedClocks:
         row, agent = place
         self.rows[row] = replaced(self.rows[row], agent, epoch)
 
+    def put(self, rows: Sequence[int], agent: int, epoch: int) -> bool:
+        """Move the epoch of an agent forward in some rows. Returns whether it was behind in any."""
+        found = [entry(self.rows[row], agent) for row in rows]
+        if min(found) >= epoch:
+            return False
+        self.keep(rows, agent, [max(epoch, each) for each in found])
+        return True
+
+    def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
+        """Change the epochs of an agent, one for each of some rows; rows that are one stay one if they can."""
+        last: tuple[Root, int, Root] | None = None
+        for row, epoch in zip(rows, epochs, strict=True):
+            old = self.rows[row]
+            if last is None or old is not last[0] or epoch != last[1]:
+                last = old, epoch, old if entry(old, agent) == epoch else replaced(old, agent, epoch)
+            self.rows[row] = last[2]
+
     def join(self, other: PagedClocks) -> None:
         """Join the clocks of `other` into these."""
-        rows = self.rows
-        for number, theirs in enumerate(other.rows):
-            if theirs and theirs is not rows[number]:
-                rows[number] = join(rows[number], theirs)
+        self.rows = _by_row(self.rows, other.rows, join)
 
     def join_row(self, row: int, other: Root) -> None:
         """Join a row of epochs into one row of the clocks."""
         self.rows[row] = join(self.rows[row], other)
 
+    def join_rows(self, rows: Sequence[int], other: Root) -> None:
+        """Take the later epochs of both, in some rows; those that are one stay one."""
+        joined = _by_row([self.rows[row] for row in rows], [other] * len(rows), join)
+        for row, root in zip(rows, joined, strict=True):
+            self.rows[row] = root
+
     def limited(self, row: int) -> PagedClocks:
         """Return the element-wise minimum of each row with one of the rows."""
-        most = self.rows[row]
-        return PagedClocks([meet(each, most) for each in self.rows])
+        return PagedClocks(_by_row(self.rows, [self.rows[row]] * len(self.rows), meet))
 
     def common(self, others: Sequence[PagedClocks]) -> PagedClocks:
         """Return the element-wise minimum of these clocks and all others."""
         rows = list(self.rows)
         for other in others:
-            rows = [meet(mine, theirs) for mine, theirs in zip(rows, other.rows, strict=True)]
+            rows = _by_row(rows, other.rows, meet)
         return PagedClocks(rows)
+
+
+def _by_row(one: Sequence[Root], other: Sequence[Root], both: Callable[[Root, Root], Root]) -> list[Root]:
+    """What comes of the rows of two clocks; rows that are one in both stay one."""
+    made: list[Root] = []
+    last: tuple[Root, Root] | None = None
+    for mine, theirs in zip(one, other, strict=True):
+        same = last is not None and mine is last[0] and theirs is last[1]
+        made.append(made[-1] if same else both(mine, theirs))
+        last = mine, theirs
+    return made

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
-from .clocks import Agent
+from .clocks import RECEIVED, WIDE, Agent
 from .conflicts import ConflictKind
 from .operations import Operation
 
@@ -38,6 +38,27 @@ def in_one_queue(earlier: Access, actor: Actor) -> bool:
     This is known for an operation that overwrites the operands of the first one, and for copies to one location.
     """
     return not earlier.write or earlier.operation is actor.operation is Operation.TCGEN05_CP
+
+
+_BY_THREADS = (Operation.STORE, Operation.ATOMIC, Operation.CP_ASYNC)
+
+
+def unreceived(earlier: Access, actor: Actor, writes: bool, slots: bool) -> ConflictKind | None:
+    """The scope that keeps what a thread wrote from a reader in another CTA, which it is ordered before; else None.
+
+    The bytes of bulk copies come with their own signal, whose scope is that of the cluster. slots: whether a write
+    after an access is one, too.
+    """
+    clocks = actor.agent.clocks
+    if clocks.item(RECEIVED, earlier.agent) >= earlier.epoch:
+        return None
+    if writes:
+        return ConflictKind.SLOT_SCOPE if slots and clocks.item(WIDE, earlier.agent) < earlier.epoch else None
+    if not earlier.write or earlier.operation not in _BY_THREADS:
+        return None
+    if clocks.item(WIDE, earlier.agent) < earlier.epoch:
+        return ConflictKind.RELEASE_SCOPE
+    return ConflictKind.ACQUIRE_SCOPE
 
 
 def meets(earlier: Access, actor: Actor) -> bool:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from .actors import Access, Actor, Release
-from .clocks import UncheckedAgent
 from .conflicts import ConflictKind
 from .crowds import Crowd
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation
-from .pairs import both_strong, crossing, decides, in_one_queue, loses_a_reduction, meets
+from .pairs import both_strong, crossing, decides, in_one_queue, loses_a_reduction, meets, unreceived
+from .unchecked import UncheckedAgent
 from .unequal import Unequal
 
 Select = Any
@@ -299,10 +299,8 @@ class Segment:
             for reads in self.readers.values():
                 read |= reads[where] > 0
             writes = np.where(read, 0, writes)
-        for number in distinct(writes):
-            if number > 0 and self.log.accesses[number].operation is operation:
-                return self.log.accesses[number]
-        return None
+        found = (self.log.accesses[number] for number in distinct(writes) if number > 0)
+        return next((access for access in found if access.operation is operation), None)
 
     def last_write(self, where: Select) -> Access | None:
         """Return an access of this run that wrote the granules, or None."""
@@ -335,7 +333,7 @@ class Segment:
             if not meets(earlier, actor):
                 kind = crossing(earlier, ids[where] == number, self.lanes.get(key), where, actor, writes)
         else:
-            kind = self._conflict(earlier, actor)
+            kind = self._conflict(earlier, actor) or unreceived(earlier, actor, writes, self.log.letter)
         if kind is ConflictKind.LANES and not decides(actor):
             allowed = False  # the lanes are unordered, even if strong accesses are no race
         else:

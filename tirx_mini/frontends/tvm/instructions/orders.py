@@ -15,7 +15,7 @@ _OWN: Order = {
     "pred": (None,),
 }  # fmt: skip
 _REMOTE: Order = {
-    "sem": ("", "release"), "scope": ("", "cta", "cluster"), "space": (None, "shared::cluster"), "remote": "cta_id",
+    "sem": ("", "release"), "scope": "scope", "space": (None, "shared::cluster"), "remote": "cta_id",
     "pred": "pred",
 }  # fmt: skip
 """The last parameters of arrivals at the CTA's own barrier and at another one's."""
