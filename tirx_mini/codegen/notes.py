@@ -102,7 +102,7 @@ class Notes:
 
 @cache
 def _explained(op: str) -> tuple[tuple[int, Operand], ...]:
-    """Return the operands of an instruction to explain, by position: descriptors and mbarriers."""
+    """Return an instruction's operands that a comment explains, by position: descriptors and mbarriers."""
     return tuple(
         (position, operand)
         for position, operand in enumerate(TABLE[op].operands if op in TABLE else ())

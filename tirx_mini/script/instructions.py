@@ -117,7 +117,7 @@ _INNER = ("span", "as_written")
 
 
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
-    """Return the function of an instruction: with a result, it is a value; without, it is emitted at once."""
+    """Return the language's function for an instruction, which emits the instruction unless it has a result."""
 
     differing = TVM_DEFAULTS.get(overloads.path)
 

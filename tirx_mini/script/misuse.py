@@ -36,7 +36,7 @@ def is_ours(function: Any) -> bool:
 
 
 def form_of(function: Callable[..., Any], written: str) -> str | None:
-    """Return the call ``written(parameters)``, or None if Python does not know the parameters."""
+    """Return the call ``written(parameters)``, or None for a function without an inspectable signature."""
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "span")]
     except (TypeError, ValueError):

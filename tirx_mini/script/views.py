@@ -416,7 +416,7 @@ def is_scalar(buffer: Buffer) -> Callable[..., bool]:
 
 
 def install() -> None:
-    """Install these attributes on buffers."""
+    """Install the view attributes on buffers."""
     VIEWS.update(
         sub=Sub, local=local, permute=permute, rearrange=rearrange, chunk=chunk, tile=tile, vload=vload, vstore=vstore,
         access_ptr=access_ptr, elem_offset_of=elem_offset_of, byte_offset_of=byte_offset_of, offset_of=offset_of,

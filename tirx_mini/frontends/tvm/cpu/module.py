@@ -63,7 +63,7 @@ class _Module:
     bodies: int = 0
 
     def told(self, properties: list[str]) -> str:
-        """Return the loop metadata to attach to the back edge of a loop with these properties."""
+        """Return the loop metadata for the back edge of a loop with the given properties."""
         if not properties:
             return ""
         self.loops.append(properties)
