@@ -363,7 +363,7 @@ class Builder:
     def suggest_names(self, names: Sequence[str], called: Any = None) -> None:
         """Set the names of the variables to which the next call is assigned, for the objects that it creates.
 
-        called: what is called. A class of the user makes objects with names of their own.
+        called: the callee. A class of the user makes objects with names of their own.
         """
         self._names = tuple(names)
         self.of_user_class = isinstance(called, type) and not called.__module__.startswith("tirx_mini.")

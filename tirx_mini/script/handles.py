@@ -179,7 +179,7 @@ class OpenHint:
 class Loop:
     """The iterable of a kernel's ``for`` statement: one or more nested ranges.
 
-    around: what the loops are wrapped in; None for nothing.
+    around: the hint that wraps the loops, or None.
     targets: the values of the names of the statement, from the variables of the ranges, and the condition under which
         the body is executed; None where the names are the variables.
     names: how many names `targets` gives values to.

@@ -112,7 +112,7 @@ def read(
     spelling: the dialect that it is written in.
     keeps_numbers: a name that a plain number is assigned to once stays that number, as in TileLang.
     parameters: the values of its parameters, for a function whose body says which of them are arguments of the kernel:
-        those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. What it returns is then the
+        those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. Its return value is then the
         attribute "returned".
     """
     source = source_of(function)

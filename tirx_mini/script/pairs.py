@@ -1,6 +1,6 @@
 """TVM's packed-pair functions of CUDA C++: two float32 in 64 bits or two bfloat16 in 32, lowest first.
 
-They are written in expressions and instructions of the language, so the simulator and the compiler know them.
+They are implemented by expressions and instructions of the language, which the simulator and the compiler support.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ UNROLL, NO_VECTORS = '!{!"llvm.loop.unroll.enable"}', '!{!"llvm.loop.vectorize.w
 class _Module:
     """The state shared by the functions of a module.
 
-    loops: what LLVM is told of each loop of which it is told something.
+    loops: the LLVM metadata of each annotated loop.
     """
 
     functions: list[str]
