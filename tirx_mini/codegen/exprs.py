@@ -195,7 +195,7 @@ class ExprRenderer:
         return self.operand(expr, bare)
 
     def argument(self, expr: Expr) -> str:
-        """Render a function argument without a redundant conversion, unless another overload has the same width."""
+        """Render a function argument, dropping a widening integer conversion that the call performs implicitly."""
         if isinstance(expr, Const) and expr.dtype.is_integer and -(2**31) < expr.value < 2**32:
             return plain_literal(int(expr.value))
         integers = isinstance(expr, Cast) and expr.dtype.is_integer and expr.value.dtype.is_integer

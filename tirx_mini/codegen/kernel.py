@@ -63,7 +63,7 @@ class CudaSource:
     spans: tuple[Span | None, ...]
 
     def span_at(self, line: int) -> Span | None:
-        """Return the kernel source line for line `line` (from 1) of the text."""
+        """Return the kernel source span from which line `line` (from 1) of the text derives."""
         return self.spans[line - 1] if 0 < line <= len(self.spans) else None
 
 
@@ -77,12 +77,12 @@ def cuda_source(
 ) -> CudaSource:
     """Return the CUDA C++ of a lowered function.
 
-    arch: what it will be compiled for, as "sm_90a".
+    arch: the target architecture, such as "sm_90a".
     line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
     comments: explain descriptors, roles and the parts of shared memory at the end of their lines (`notes`); apart from
         these comments the text is the same.
-    quotes: quote each line of the kernel's source above what it became.
-    Raises `TirxError` for what has no CUDA form.
+    quotes: quote each line of the kernel's source above the code that it became.
+    Raises `TirxError` for constructs without a CUDA form.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch configuration; was the kernel lowered?", func.span)

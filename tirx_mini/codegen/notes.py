@@ -102,7 +102,7 @@ class Notes:
 
 @cache
 def _explained(op: str) -> tuple[tuple[int, Operand], ...]:
-    """Return the operands of an instruction to explain, by position: descriptors and mbarriers."""
+    """Return an instruction's operands that a comment explains, by position: descriptors and mbarriers."""
     return tuple(
         (position, operand)
         for position, operand in enumerate(TABLE[op].operands if op in TABLE else ())
@@ -113,7 +113,7 @@ def _explained(op: str) -> tuple[tuple[int, Operand], ...]:
 def _parts(word: Expr) -> tuple[int | None, tuple[Var | Buffer, ...]]:
     """Return the constant fields of a descriptor combined by ``|``, and the variables that provide the others.
 
-    What is added to a descriptor moves its start, so a number there is not a field.
+    An added number advances the descriptor's start address, so it is not a field.
     """
     if isinstance(word, Const):
         return int(word.value), ()

@@ -26,8 +26,8 @@ class Block(Stmt):
     kinds: for each variable, SPATIAL or REDUCE.
     domains: for each variable, the values that it takes over all instances.
     values: for each variable, its value in the variables of the loops around.
-    init: what the first instance of a reduction executes before `body`: the one whose reduction variables are all at
-        the start of their domains.
+    init: the initialisation that the first instance of a reduction executes before `body`: the one whose reduction
+        variables are all at the start of their domains.
     reads, writes: the regions that an instance accesses; None where they are to be inferred from the body.
     predicate: instances for which it does not hold are left out; None if all are executed.
     allocs: buffers that live within the block.

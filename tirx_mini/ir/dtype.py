@@ -45,8 +45,8 @@ def _parse(name: str) -> tuple[str, int, int]:
 class DataType(str):
     """The type of a value: a code, a width in bits, and a number of lanes.
 
-    The argument is a name, or a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for anything else. There is
-    one object a type, which knows all that follows from its name.
+    The argument is a name, or a dtype of NumPy, ml_dtypes or PyTorch. Raises `ValueError` for anything else. Each type
+    is a single object with precomputed properties.
 
     code: 'int', 'uint', 'float', 'bfloat', 'bool', 'handle', 'tensormap', or the name of a type of 8, 6 or 4 bits.
     bits: the width of one lane in memory: that of a byte for the types of 6 bits.

@@ -181,7 +181,7 @@ class PrimFunc:
         param_map: numbers by variables or their names, and buffers (or shapes) by parameters or their names. A scalar
             parameter that is given is not a parameter of the result.
 
-        Raises `ValueError` for what is neither.
+        Raises `ValueError` for any other key.
         """
         values: dict[Var, int] = {}
         for key, value in param_map.items():

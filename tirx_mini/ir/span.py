@@ -58,8 +58,8 @@ class Span:
 class Diagnostic:
     """A message with its source location.
 
-    message: what is wrong.
-    hint: what to write instead.
+    message: the problem.
+    hint: the suggested replacement.
     notes: further messages, each with its own place.
     """
 

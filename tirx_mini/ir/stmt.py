@@ -103,7 +103,7 @@ class For(Stmt):
         CPU), VECTORIZED (lanes of a vector), or THREAD (the CTAs or threads of a grid).
     parallel: whether the iterations are independent: none reads a value that another writes. The compiler sets this
         for its own loops; the simulator runs such a loop as one NumPy operation.
-    unroll: what CUDA's compiler is asked to do with a SERIAL loop: True to unroll it, False to keep it, None to choose.
+    unroll: the request to CUDA's compiler for a SERIAL loop: True to unroll it, False to keep it, None to choose.
     thread: for THREAD, the index that counts the iterations: "blockIdx.x", "threadIdx.y", …
     """
 

@@ -40,7 +40,7 @@ Dim = tuple[Iter, ...]
 
 @dataclass(frozen=True)
 class Replica:
-    """The value of `R[shape : strides]`: one copy of each element per value of these iters."""
+    """The value of `R[shape : strides]`: one copy of each element per combination of the iters' values."""
 
     iters: Dim
 

@@ -90,7 +90,7 @@ class SwizzleLayout:
 
     @property
     def atom(self) -> int:
-        """The elements per atom; places whole atoms apart are swizzled alike."""
+        """The elements per atom; the swizzle is periodic in whole atoms."""
         return self.span * ATOM_ROWS
 
     def __call__(self, place: Coord) -> Coord:

@@ -40,7 +40,7 @@ class Use:
     own: frozenset[tuple[Buffer, int, bytes]] = frozenset()
 
     def conflicts(self, other: Use) -> bool:
-        """Return whether two threads with these accesses to a buffer must be ordered."""
+        """Return whether two threads with the given accesses to a buffer must be ordered."""
         return (self.kind != other.kind or self.kind == WRITE) and not self.own & other.own
 
 

@@ -168,7 +168,7 @@ class _Placer:
         return replace(loop, body=self.stmt(loop.body, since, team))
 
     def _branch(self, branch: If, since: _Since, team: Team) -> Stmt:
-        """Insert barriers into a branch, restricted to the threads that take it if these are known."""
+        """Insert barriers into a branch, for the taking threads only if the compiler knows them."""
         inner = self._taken(branch.cond, team)
         condition = self.shared.of(branch.cond)
         before = self._needed(branch, condition, since, team)

@@ -52,7 +52,7 @@ def _always(stmt: Stmt) -> bool:
 class _Returns:
     """Lowers returns. ended: the flag for returned threads. used: whether the flag is needed.
 
-    last: of a statement, whether nothing of the kernel follows it, so that nobody asks whether the thread has returned.
+    last: of a statement, whether nothing of the kernel follows it, so that the flag is not needed.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The front end: translates a Python function to IR and records the source location of every node."""
+"""The front end, which translates Python functions to IR and records the source location of every node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, attributes and elements: the places that an expression reads.
+"""Evaluation of names, attributes and elements.
 
 `Reader` is what all evaluators of a function body begin with: the source, the kernel under construction, the names.
 """
@@ -31,17 +31,17 @@ _NAMING = (
 
 
 def is_runtime(value: Any) -> bool:
-    """Return whether a value is only known at run time."""
+    """Return whether a value is known only at run time."""
     return isinstance(value, Expr)
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a single number that is only known at run time."""
+    """Return whether a value is a single number known only at run time."""
     return isinstance(value, Expr) and not isinstance(value, (Region, Str))
 
 
 def is_value(value: Any) -> bool:
-    """Return whether a value is a single number of the kernel, rather than a tile, a string or a Python object."""
+    """Return whether a value is a single number of the kernel, rather than a tile, string or Python object."""
     if isinstance(value, Expr):
         return not isinstance(value, (Region, Str))
     return isinstance(value, (bool, int, float, Let))
@@ -49,7 +49,7 @@ def is_value(value: Any) -> bool:
 
 @dataclass
 class Reader:
-    """Evaluates the names, attributes and elements in the expressions of one function body.
+    """Evaluates the names, attributes and elements in a function body's expressions.
 
     inlined_at: the call that expands this body, or None for the kernel itself.
     """
@@ -75,7 +75,7 @@ class Reader:
         return TirxError(message, self.span(node), hint)
 
     def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
-        """The value of an expression.
+        """Evaluate an expression.
 
         names: the variables that it is assigned to, which name the objects that a call creates.
         """
@@ -89,7 +89,7 @@ class Reader:
         return value
 
     def guarded(self, node: Any, function: Callable[..., Any], *args: Any) -> Any:
-        """``function(*args)``; an exception in it becomes an error at `node`."""
+        """Call ``function(*args)``, converting an exception to an error at `node`."""
         try:
             return function(*args)
         except TirxError as error:
@@ -100,7 +100,7 @@ class Reader:
             raise foreign(error, self.span(node), written=short(node)) from None
 
     def endless(self, node: Any) -> TirxError:
-        """The page for functions that call each other without end, or for an expression that is too deep."""
+        """Return the error page for infinite recursion, or for an expression that is too deep."""
         return self.error(
             node,
             "this nests too deeply to be read: functions call each other without end, or an expression has hundreds "
@@ -111,7 +111,7 @@ class Reader:
     # -- names and places ---------------------------------------------------------------------------------------
 
     def value_of(self, stored: Any) -> Any:
-        """The value of a name or attribute when it is read: mutable scalars are loaded."""
+        """Return the value of a name or attribute when read; mutable scalars are loaded."""
         if isinstance(stored, Bound):
             return stored.expr
         if isinstance(stored, Buffer) and stored.scalar:
@@ -125,7 +125,7 @@ class Reader:
             raise error.at(self.span(node)) from None
 
     def attribute(self, node: ast.Attribute) -> Any:
-        """The object that an attribute holds, without loading a scalar."""
+        """Return the object that an attribute holds, without loading a scalar."""
         owner = self.eval(node.value)
         if isinstance(owner, Buffer) and node.attr == "flat":
             return Flat(owner)
@@ -166,7 +166,7 @@ class Reader:
         return value
 
     def declared(self, span: Span, buffer: Buffer) -> Buffer:
-        """A buffer that a call returned; a view is declared here."""
+        """Return a buffer returned by a call, declaring it if it is a view."""
         if self.builder.is_declared(buffer):
             return buffer
         try:
@@ -176,7 +176,7 @@ class Reader:
         return self.builder.declare_view(buffer)
 
     def item(self, node: ast.Subscript, owner: Any, key: Any) -> Any:
-        """``owner[key]``."""
+        """Evaluate ``owner[key]``."""
         if isinstance(owner, Expr) and not isinstance(owner, Region):
             shown = short(node.value)
             raise self.error(
@@ -209,7 +209,7 @@ class Reader:
         return value
 
     def _check_extents(self, node: ast.Subscript, region: Region) -> None:
-        """Check that the extents of a tile are constants; the error names the variable that is not constant."""
+        """Check that the extents of a tile are constants; the error names the variable that is not."""
         for axis, part in enumerate(region.ranges):
             if isinstance(part.extent, Const) or self.builder.is_symbolic(part.extent):
                 continue
@@ -257,7 +257,7 @@ def _element(owner: Any, key: Any) -> Any:
 
 
 def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
-    """The syntax of the index with this value, among the indices of a subscript."""
+    """Return the syntax of the index with this value among the indices of a subscript."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
     values = key if isinstance(node, ast.Tuple) else [key]
     found = [part for part, one in zip(nodes, values, strict=False) if one is value and value is not None]
@@ -265,7 +265,7 @@ def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
 
 
 def _members(owner: Any, shown: str) -> str:
-    """The hint for an unknown attribute that resembles none of the known ones."""
+    """Return the hint for an unknown attribute that resembles none of the known ones."""
     known = [name for name in dir(owner) if not name.startswith("_")]
     more = f" and {len(known) - 12} more" if len(known) > 12 else ""
     return f"its attributes are {', '.join(known[:12])}{more}" if known else f"`{shown}` has no attributes"

@@ -1,4 +1,4 @@
-"""Types that only annotations name: what pyright and editors see of the language."""
+"""Annotation-only types of the language, for pyright and editors."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ DTypeLike: TypeAlias = "str | LanguageDType | ForeignDType | type[Any]"
 if TYPE_CHECKING:
 
     class Ids(Expr):
-        """One id, or several that are unpacked: ``bx, by = Tx.cta_id([m, n])``."""
+        """One id, or several for unpacking: ``bx, by = Tx.cta_id([m, n])``."""
 
         def __iter__(self) -> Iterator[Expr]: ...

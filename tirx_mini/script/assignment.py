@@ -1,4 +1,4 @@
-"""Assignment, as in TVMScript.
+"""Assignment semantics, as in TVMScript.
 
 A name that is assigned an IR value, or a plain number, more than once is a mutable scalar of its first value's type:
 each ``x = expr`` stores to it. ``x: Tx.int32`` declares one with its type. A name that is assigned once is bound to its
@@ -50,7 +50,7 @@ class Assigner(DisplayEvaluator):
     """An evaluator that also handles assignments."""
 
     def assign(self, target: ast.expr, value_node: ast.expr) -> None:
-        """``target = value``."""
+        """Execute ``target = value``."""
         if isinstance(target, (ast.Tuple, ast.List)):
             self._assign_tuple(target, value_node)
         else:
@@ -58,7 +58,7 @@ class Assigner(DisplayEvaluator):
             self.store(target, value, meta=self._is_meta(value_node), source=value_node)
 
     def _assign_tuple(self, target: ast.Tuple | ast.List, value_node: ast.expr) -> None:
-        """Assign to several targets. All values are computed before the first one is stored."""
+        """Assign to several targets, computing all values before the first store."""
         if isinstance(value_node, (ast.Tuple, ast.List)) and not is_starred(value_node) and not is_starred(target):
             if len(value_node.elts) != len(target.elts):
                 raise self._count(target, value_node, len(value_node.elts))
@@ -107,7 +107,7 @@ class Assigner(DisplayEvaluator):
         return isinstance(target, (ast.Subscript, ast.Attribute))
 
     def _snapshot(self, value: Any) -> Any:
-        """The current value; loads are bound to a variable now, because later stores may overwrite them."""
+        """Return the current value, binding loads to a variable, since later stores may overwrite them."""
         if is_runtime(value) and any(isinstance(part, BufferLoad) for part in walk(value)):
             return self.builder.bind("previous", value)
         return value
@@ -135,7 +135,7 @@ class Assigner(DisplayEvaluator):
             raise self.error(target, f"cannot assign to `{short(target)}`", "assign to a name or an element")
 
     def _scalar(self, name: str) -> Buffer | None:
-        """The scalar to which an assignment of a number to `name` stores, in this function or an enclosing one.
+        """Return the scalar to which an assignment to `name` stores, in this function or an enclosing one.
 
         That is a mutable scalar, or, as in TVM, a buffer of one element.
         """
@@ -175,7 +175,7 @@ class Assigner(DisplayEvaluator):
         return is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
 
     def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
-        """Return whether the name that `target` assigns first is assigned again, and can be stored to.
+        """Return whether the name first assigned by `target` is assigned again, and its value can be stored.
 
         An inline function that assigns to the name of an id (``tid = Tx.thread_id([128])``) has a variable of its own,
         as in TVM.
@@ -201,7 +201,7 @@ class Assigner(DisplayEvaluator):
         self.env.names[name] = value
 
     def _named_value(self, name: str, value: Any) -> Expr:
-        """The IR value for `name`: a new variable, except for a bare variable or address."""
+        """Return the IR value for `name`: a new variable, except for a bare variable or address."""
         expr = as_expr(value)
         if isinstance(expr, Var) or self.builder.is_symbolic(expr):
             return expr
@@ -228,7 +228,7 @@ class Assigner(DisplayEvaluator):
         return self.attribute(node) if isinstance(node, ast.Attribute) else self.eval(node)
 
     def store_item(self, target: ast.Subscript, owner: Any, key: Any, value: Any) -> None:
-        """``owner[key] = value``."""
+        """Execute ``owner[key] = value``."""
         if isinstance(owner, Flat):
             self.emit_store(target, owner.buffer, (as_expr(key),), value)
             return
@@ -275,7 +275,7 @@ class Assigner(DisplayEvaluator):
         self.builder.emit(stored(buffer, indices, expr))
 
     def _check_whole(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
-        """Reject a value with a fraction for an integer, because C's conversion would drop the fraction silently."""
+        """Reject a fractional value for an integer variable, which C would truncate silently."""
         if not buffer.dtype.is_integer:
             return
         if isinstance(value, Expr) and value.dtype.is_float:
@@ -294,7 +294,7 @@ class Assigner(DisplayEvaluator):
         )
 
     def _check_range(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
-        """Reject a whole number that has more bits than its variable."""
+        """Reject an integer that exceeds the range of its variable."""
         bits = buffer.dtype.bits
         if not buffer.dtype.is_integer or not isinstance(value, int) or -(1 << bits - 1) <= value < 1 << bits:
             return
@@ -328,7 +328,7 @@ class Assigner(DisplayEvaluator):
     # -- declarations and augmented assignment ------------------------------------------------------------------
 
     def declare(self, node: ast.AnnAssign) -> None:
-        """``x: Tx.int32`` and ``x: Tx.int32 = value``."""
+        """Execute ``x: Tx.int32`` or ``x: Tx.int32 = value``."""
         if isinstance(node.annotation, ast.Constant) and isinstance(node.annotation.value, str):
             kind: Any = DType(self.guarded(node.annotation, data_type, node.annotation.value))
         else:
@@ -359,7 +359,7 @@ class Assigner(DisplayEvaluator):
             self.emit_store(node.target, variable, (const(0),), value)
 
     def augment(self, node: ast.AugAssign) -> None:
-        """``target op= value``. The parts of the target are evaluated once."""
+        """Execute ``target op= value``, evaluating the parts of the target once."""
         target = node.target
         if isinstance(target, ast.Subscript):
             owner, key = self._container(target.value), self.eval(target.slice)
@@ -397,7 +397,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
-    """The error for an assignment to a name that is bound for good."""
+    """Return the error for an assignment to an immutable name."""
     note = ((f"`{name}` is {'first assigned' if known.how in ('value', 'let') else 'declared'} here", known.span),)
     if known.how == "loop variable":
         return TirxError(f"cannot assign to the loop variable `{name}`", span, "use another name", note)
@@ -421,7 +421,7 @@ def _rebinding(name: str, known: Bound, span: Span) -> TirxError:
 
 
 def _is_storable(expr: Expr) -> bool:
-    """Return whether a scalar variable can hold the value: a number or a bool, but no pointer or vector."""
+    """Return whether a scalar variable can hold the value: a number or bool, but no pointer or vector."""
     return not expr.dtype.is_handle and expr.dtype.lanes == 1
 
 
@@ -446,5 +446,5 @@ def _literal(value: Any) -> Any:
 
 
 def _holds_number(known: Any) -> bool:
-    """Return whether a name is bound to a Python number (a parameter of an inline function, a `Tx.meta_var`)."""
+    """Return whether a name is bound to a Python number (an inline function's parameter or a `Tx.meta_var`)."""
     return isinstance(known, (bool, int, float))

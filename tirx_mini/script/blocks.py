@@ -1,4 +1,4 @@
-"""Blocks of TIR and what stands in them: ``with T.block("C"):``, ``T.axis.spatial``, ``T.reads``, ``T.init``."""
+"""TIR blocks and their contents: ``with T.block("C"):``, ``T.axis.spatial``, ``T.reads``, ``T.init``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KINDS = {"S": SPATIAL, "R": REDUCE}
 
 @dataclass(eq=False)
 class OpenBlock:
-    """``with T.block(name):`` while its body is read."""
+    """A block ``with T.block(name):`` whose body is being parsed."""
 
     name: str
     vars: list[Var] = field(default_factory=list)
@@ -71,7 +71,7 @@ class OpenBlock:
 
 @dataclass(eq=False)
 class OpenInit:
-    """``with T.init():`` while its body is read."""
+    """A block ``with T.init():`` whose body is being parsed."""
 
     block: OpenBlock
 
@@ -85,7 +85,7 @@ class OpenInit:
 
 
 def block(name: str = "", no_realize: bool = False) -> OpenBlock:
-    """A computation whose iterations schedules may rearrange. Its `T.axis` lines say what it iterates over.
+    """Open a block, a computation whose iterations schedules may rearrange; its `T.axis` lines define the iterations.
 
     Raises `TirxError` for a second block of the same name, which a schedule could not tell from the first.
     """
@@ -107,27 +107,27 @@ def _block(what: str) -> tuple[Builder, OpenBlock]:
 
 
 def init() -> OpenInit:
-    """The statements that the first iteration of a reduction executes before the rest of the block."""
+    """Open the initialisation of a reduction, executed before the rest of the block in the first iteration."""
     return OpenInit(_block("T.init")[1])
 
 
 def reads(*regions: Any) -> None:
-    """The regions that an iteration of the block reads."""
+    """Declare the regions that an iteration of the block reads."""
     _block("T.reads")[1].reads = _regions(regions)
 
 
 def writes(*regions: Any) -> None:
-    """The regions that an iteration of the block writes."""
+    """Declare the regions that an iteration of the block writes."""
     _block("T.writes")[1].writes = _regions(regions)
 
 
 def where(predicate: Any) -> None:
-    """The iterations for which `predicate` does not hold are left out."""
+    """Skip the iterations for which `predicate` is false."""
     _block("T.where")[1].predicate = as_bool(predicate)
 
 
 def block_attr(attrs: dict[str, Any]) -> None:
-    """Annotations of the block."""
+    """Annotate the block."""
     _block("T.block_attr")[1].attrs.update(attrs)
 
 
@@ -140,7 +140,7 @@ def alloc_block_buffer(
     scope: str = "global",
     **_: Any,
 ) -> Buffer:
-    """Memory for values between blocks. strides: distances between neighbours, in elements."""
+    """Allocate memory for values between blocks. strides: distances between neighbours, in elements."""
     builder = current("T.alloc_buffer")
     if scope not in SCOPES or scope == "tmem":
         raise TirxError(f"{described(scope)} is not a memory of TIR", hint='use "global", "shared" or "local"')
@@ -169,20 +169,20 @@ def _region(given: Any) -> Region:
 
 
 class Axes:
-    """``T.axis``: the variables of a block."""
+    """The constructors of block variables, ``T.axis``."""
 
     def spatial(self, dom: Any, binding: Any, dtype: str = "int32") -> Var:
-        """A variable each of whose values writes its own elements."""
+        """Declare a spatial variable, each value of which writes distinct elements."""
         return self._axis("spatial", SPATIAL, dom, binding)
 
     def reduce(self, dom: Any, binding: Any, dtype: str = "int32") -> Var:
-        """A variable over which the block reduces."""
+        """Declare a reduction variable."""
         return self._axis("reduce", REDUCE, dom, binding)
 
     S, R = spatial, reduce
 
     def remap(self, kinds: str, bindings: Sequence[Any], dtype: str = "int32") -> Any:
-        """A variable for each of several loops, with their domains: ``T.axis.remap("SSR", [i, j, k])``."""
+        """Declare a variable for each of several loops, with their domains: ``T.axis.remap("SSR", [i, j, k])``."""
         builder, _ = _block("T.axis.remap")
         if len(kinds) != len(bindings) or not set(kinds) <= set(_KINDS):
             raise TirxError(

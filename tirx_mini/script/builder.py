@@ -1,4 +1,4 @@
-"""The function under construction: it collects statements and tracks their source locations.
+"""The function under construction, which collects statements and tracks source locations.
 
 `current` returns the builder of the kernel that is being read. The functions of the `Tx` namespace, inline functions
 and the objects of `lang` call it.
@@ -50,42 +50,42 @@ _MAX_INLINE_DEPTH, _MAX_EXPANSIONS = 64, 1 << 16
 
 
 def resolved(value: Any) -> Any:
-    """`Builder.resolved` of the kernel that is being read; outside one, the value itself."""
+    """Resolve a value by `Builder.resolved` of the current kernel, or return it unchanged outside one."""
     builder = _CURRENT.get()
     return value if builder is None else builder.resolved(value)
 
 
 def place() -> Span | None:
-    """The current location in the kernel being read; outside a kernel, the current line of the user's code."""
+    """Return the current location in the kernel, or outside a kernel the current line of the user's code."""
     builder = _CURRENT.get()
     return caller_span() if builder is None else builder.span
 
 
 def innermost_scope() -> str | None:
-    """The kind of the innermost execution scope at the current location, or None outside every scope."""
+    """Return the kind of the innermost execution scope at the current location, or None outside all scopes."""
     builder = _CURRENT.get()
     return builder.scopes[-1] if builder is not None and builder.scopes else None
 
 
 def in_dialect_of_tvm() -> bool:
-    """Return whether the kernel that is being read has the defaults of TVM 0.26."""
+    """Return whether the current kernel has the defaults of TVM 0.26."""
     builder = _CURRENT.get()
     return builder is not None and builder.attrs.get(DIALECT) == TVM
 
 
 def in_native_dialect() -> bool:
-    """Return whether the kernel that is being read is written in the native dialect, as far as it shows."""
+    """Return whether the current kernel is written in the native dialect, as detected so far."""
     builder = _CURRENT.get()
     return builder is not None and builder.spelling == NATIVE
 
 
 def is_reading() -> bool:
-    """Return whether a kernel is being read."""
+    """Return whether a kernel is being parsed."""
     return _CURRENT.get() is not None
 
 
 def current(what: str) -> Builder:
-    """The builder of the kernel being read. Raises `TirxError` outside a kernel."""
+    """Return the builder of the current kernel. Raises `TirxError` outside a kernel."""
     builder = _CURRENT.get()
     if builder is None:
         hint = "move it into a function decorated with @Tx.prim_func"
@@ -94,7 +94,7 @@ def current(what: str) -> Builder:
 
 
 def symbol(dtype: DataType) -> Var:
-    """A symbolic extent, named after the variable it is assigned to."""
+    """Declare a symbolic extent, named after the variable it is assigned to."""
     builder = current(f"T.{dtype}()")
     return builder.symbol(builder.take_name("n"), dtype)
 
@@ -126,7 +126,7 @@ class Block:
 
 @dataclass
 class _Once:
-    """A loop or branch of the kernel, which is read once however often it is executed.
+    """A loop or branch of the kernel, which is parsed once regardless of its executions.
 
     kind: "loop" or "branch".
     made: the Python objects that were made while it was read, by identity.
@@ -218,32 +218,32 @@ class Builder:
         self.scopes.pop()
 
     def body(self, block: Block) -> Stmt:
-        """A finished block as a statement."""
+        """Return a finished block as a statement."""
         return seq(*block.stmts, span=block.stmts[0].span if block.stmts else self.span)
 
     @contextmanager
     def read_once(self, kind: str) -> Iterator[None]:
-        """Read a loop or branch of the kernel."""
+        """Parse a loop or branch of the kernel."""
         self._once.append(_Once(kind))
         yield
         self._once.pop()
 
     @contextmanager
     def expanding(self, copies: int) -> Iterator[None]:
-        """Read the body of a loop that is unrolled into `copies`."""
+        """Parse the body of a loop that is unrolled into `copies`."""
         around = self.copies
         self.copies *= copies
         yield
         self.copies = around
 
     def made(self, value: Any) -> Any:
-        """Note that the innermost loop or branch made the Python object `value`."""
+        """Record that the innermost loop or branch created the Python object `value`."""
         if self._once and value is not None:
             self._once[-1].made[id(value)] = value
         return value
 
     def outlives(self, value: Any) -> str | None:
-        """The kind of the innermost loop or branch, if the Python object `value` was made outside it."""
+        """Return the kind of the innermost loop or branch if the Python object `value` was created outside it."""
         return self._once[-1].kind if self._once and id(value) not in self._once[-1].made else None
 
     def open_rest(self, kind: str) -> None:
@@ -254,7 +254,7 @@ class Builder:
         self.blocks.append(Block(rest_of=Scope(kind, seq(span=self.span), span=self.span)))
 
     def finish(self, span: Span) -> PrimFunc:
-        """The finished kernel. Raises `TirxError` for an unfinished object, such as a pool without a commit."""
+        """Return the finished kernel. Raises `TirxError` for an unfinished object, such as a pool without a commit."""
         for error in self._unfinished.values():
             raise error
         self._check_symbols()
@@ -276,16 +276,15 @@ class Builder:
         )
 
     def symbol(self, name: str, dtype: DataType) -> Var:
-        """The symbolic extent of this name; the same one each time."""
+        """Return the symbolic extent of this name, creating it on first use."""
         return self.symbols.setdefault(name, Var(dtype, name, span=self.span))
 
     def forget_symbols(self, variables: Iterable[Any]) -> None:
-        """Drop the symbolic extents that no shape must have."""
+        """Drop symbolic extents that need not appear in a shape."""
         self.symbols = {name: var for name, var in self.symbols.items() if not any(var is each for each in variables)}
 
     def is_symbolic(self, value: Expr) -> bool:
-        """Return whether a value depends on symbolic extents alone, so that it is known before the kernel is lowered.
-        """
+        """Return whether a value depends only on symbolic extents, so that it is known before lowering."""
         shapes = (extent for param in self.params if isinstance(param, Buffer) for extent in param.shape)
         parts = (part for extent in shapes if isinstance(extent, Expr) for part in walk(extent))
         known = {*self.symbols.values(), *(part for part in parts if isinstance(part, Var))}
@@ -294,7 +293,7 @@ class Builder:
         return all(isinstance(part, Const) or part in known for part in walk(value) if not children(part))
 
     def _check_symbols(self) -> None:
-        """Check that each symbolic extent is in the shape of an argument."""
+        """Check that each symbolic extent appears in the shape of an argument."""
         shapes = [extent for param in self.params if isinstance(param, Buffer) for extent in param.shape]
         used = {part for extent in shapes if isinstance(extent, Expr) for part in walk(extent)}
         for var in self.symbols.values():
@@ -317,7 +316,7 @@ class Builder:
         return var
 
     def resolved(self, value: Any) -> Any:
-        """`value` with the names of `bind` replaced by their values and folded: constants are visible through names."""
+        """Replace names introduced by `bind` with their values, and fold constants."""
         if not isinstance(value, Expr) or not self.bound:
             return value
         used = {part: self.bound[part] for part in walk(value) if isinstance(part, Var) and part in self.bound}
@@ -326,7 +325,7 @@ class Builder:
     # -- buffers ------------------------------------------------------------------------------------------------
 
     def alloc(self, buffer: Buffer) -> Buffer:
-        """Emit the allocation of new storage. Raises `TirxError` for more local memory than a thread can have."""
+        """Emit the allocation of new storage. Raises `TirxError` beyond a thread's maximum of local memory."""
         if buffer.scope == "local" and buffer.layout is None:
             self._local_bytes += buffer.nbytes
             if self._local_bytes > MAX_LOCAL_BYTES:
@@ -342,8 +341,7 @@ class Builder:
         return buffer
 
     def declare(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a name for existing storage, after the declarations of the views on which it depends.
-        """
+        """Emit the declaration of a view, after those of the views on which it depends."""
         if buffer.source is not None and not self.is_declared(buffer.source):
             self.declare(buffer.source)
         self._declared.add(buffer)
@@ -351,11 +349,11 @@ class Builder:
         return buffer
 
     def is_declared(self, buffer: Buffer) -> bool:
-        """Return whether a buffer is declared: it is an allocation, or a view with a declaration."""
+        """Return whether a buffer is declared, as an allocation or as a declared view."""
         return (buffer.source is None and buffer.allocated_addr is None) or buffer in self._declared
 
     def declare_view(self, buffer: Buffer) -> Buffer:
-        """Emit the declaration of a view that a call returned, named after the variable it is assigned to."""
+        """Emit the declaration of a view returned by a call, named after the variable it is assigned to."""
         if self.is_declared(buffer):
             return buffer
         return self.declare(replace(buffer, name=self.take_name(buffer.name), span=buffer.span or self.span))
@@ -363,28 +361,28 @@ class Builder:
     # -- names, unfinished objects ------------------------------------------------------------------------------
 
     def suggest_names(self, names: Sequence[str], called: Any = None) -> None:
-        """Set the names of the variables that the next call is assigned to; its new objects take these names.
+        """Set the names of the variables to which the next call is assigned, for the objects that it creates.
 
-        called: what is called. A class of the user makes objects with names of their own.
+        called: the callee. A class of the user makes objects with names of their own.
         """
         self._names = tuple(names)
         self.of_user_class = isinstance(called, type) and not called.__module__.startswith("tirx_mini.")
 
     def label(self, given: Any, default: str) -> str:
-        """The name that a call gives an object, or else the next suggested name, or `default`."""
+        """Return the explicit name of an object, or else the next suggested name, or `default`."""
         if given is not None and not isinstance(given, str):
             raise TirxError(f"a name must be a string, not {described(given)}", hint='write name="…"', about=given)
         return given or self.take_name(default)
 
     def take_name(self, default: str) -> str:
-        """The next suggested name, or `default`."""
+        """Return the next suggested name, or `default`."""
         if not self._names:
             return default
         name, self._names = self._names[0], self._names[1:]
         return name
 
     def begin(self, what: Any, error: TirxError) -> None:
-        """Register an object that must be finished by `end` before the kernel ends; otherwise raise `error`."""
+        """Register an object that `end` must finish before the kernel ends, or else `error` is raised."""
         self._unfinished[what] = error.at(self.span)
 
     def end(self, what: Any) -> None:
@@ -392,7 +390,7 @@ class Builder:
 
     @contextmanager
     def inlining(self, name: str) -> Iterator[Span | None]:
-        """Expand the body of an inline function; yields the location of the call."""
+        """Expand the body of an inline function, and yield the location of the call."""
         call = self.span
         self.inline_depth += 1
         self.expansions += 1

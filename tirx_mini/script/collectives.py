@@ -1,4 +1,4 @@
-"""Calls of the native dialect that involve the threads of a warp or CTA: shuffles, reductions, register counts."""
+"""Collective calls of the native dialect: shuffles, reductions and register counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FULL_WARP = 0xFFFFFFFF
 
 
 def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_size: Any = 32) -> Expr:
-    """The value of another lane: ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes take part."""
+    """Return another lane's value: ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes take part.
+    """
     for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
         known = int_value(given)
         if known is not None and known % 2**32 != needed:
@@ -28,19 +29,19 @@ def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_s
 
 
 def shuffle_in_segments(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32) -> Expr:
-    """CUDA's ``T.cuda.__shfl_xor_sync(mask, value, lane_mask, width)``: within segments of `width` lanes."""
+    """Shuffle within segments of `width` lanes, as CUDA's ``T.cuda.__shfl_xor_sync(mask, value, lane_mask, width)``."""
     if int_value(mask) == FULL_WARP and int_value(width) == 32:
         return shuffle(kind, mask, value, lane)
     return raw_call(f"shfl.{kind}.segment", value, lane, mask, width=width)
 
 
 def active_mask() -> Expr:
-    """The mask of active lanes: always all 32, because collectives involve a whole warp."""
+    """Return the mask of active lanes: always all 32, since collectives involve the whole warp."""
     return const(FULL_WARP, "uint32")
 
 
 def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
-    """The sum, max or min of one value per thread over its warp or CTA.
+    """Reduce one value per thread over its warp or CTA by sum, max or min.
 
     All threads must execute the call, and each of them receives the result: ``T.cuda.warp_sum(value, width=32)``,
     ``T.cuda.cta_sum(value, num_warps, scratch.ptr_to([0]))``.
@@ -61,18 +62,18 @@ def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
 
 
 def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Expr:
-    """The same, with the operation as the second argument: ``T.cuda.warp_reduce(value, "sum")``."""
+    """Reduce with the operation as the second argument: ``T.cuda.warp_reduce(value, "sum")``."""
     return reduce(unit, op, value, *args, **options)
 
 
 def set_max_registers(increase: bool, count: int) -> None:
-    """``T.ptx.setmaxnreg(True, 232)``: increase (or decrease) the registers per thread of the warpgroup."""
+    """Increase or decrease the registers per thread of the warpgroup: ``T.ptx.setmaxnreg(True, 232)``."""
     setmaxnreg = namespace().ptx.setmaxnreg
     (setmaxnreg.inc if increase else setmaxnreg.dec)(count)
 
 
 def thread_rank() -> Expr:
-    """The index of the executing thread in its CTA."""
+    """Return the index of the executing thread in its CTA."""
     return special("threadIdx.x")
 
 

@@ -1,4 +1,4 @@
-"""Tile primitives of TVM 0.26 that are several of ours: an operation after another one, or before a reduction."""
+"""Composite tile primitives of TVM 0.26, which combine two operations or an operation and a reduction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def binary_chain(
     of: Primitive, output: Any, data: Any, operand0: Any, operand1: Any, op0: str, op1: str, reverse1: bool = False,
     workspace: Any = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
-    """output = (operand0 op0 data) op1 operand1, or with `reverse1` operand1 op1 (operand0 op0 data)."""
+    """Compute output = (operand0 op0 data) op1 operand1, or with `reverse1` operand1 op1 (operand0 op0 data)."""
     _apply(of, op0, output, operand0, data)
     _apply(of, op1, output, *((operand1, output) if reverse1 else (output, operand1)))
 
@@ -34,7 +34,7 @@ def binary_reduce(
     of: Primitive, binary_output: Any, reduce_output: Any, binary_input1: Any, binary_input2: Any, binary_op: str,
     reduce_op: str, reduce_axes: Any = -1, workspace: Any = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
-    """binary_output = binary_input1 binary_op binary_input2, and reduce_output its reduction over `reduce_axes`."""
+    """Compute binary_output = binary_input1 binary_op binary_input2, and its reduction over `reduce_axes`."""
     _apply(of, binary_op, binary_output, binary_input1, binary_input2)
     _reduce(of, reduce_op, reduce_output, binary_output, reduce_axes)
 
@@ -43,7 +43,7 @@ def unary_reduce(
     of: Primitive, unary_output: Any, reduce_output: Any, unary_input: Any, unary_op: str, reduce_op: str,
     bias: Any = None, scale: Any = None, reduce_axes: Any = -1, workspace: Any = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
-    """unary_output = unary_op(unary_input * scale + bias), and reduce_output its reduction over `reduce_axes`."""
+    """Compute unary_output = unary_op(unary_input * scale + bias), and its reduction over `reduce_axes`."""
     name = _name(unary_op, {each: each for each in _UNARY})
     if (bias is not None or scale is not None) and name not in _SCALED:
         raise TirxError(f"{name} has no scale and no bias", hint="call Tx.fma(dst, src, scale, bias) before it")
@@ -56,7 +56,7 @@ def reduce_negate(
     of: Primitive, output: Any, input: Any, reduce_op: str, reduce_axes: Any = -1, accum: bool = False,
     workspace: Any = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
-    """output = -(the reduction of `input` over `reduce_axes`)."""
+    """Compute the negated reduction of `input` over `reduce_axes`."""
     if accum:
         raise TirxError("reduce_negate has no accum=True here", hint="call the reduction with accum=, and then Tx.neg")
     _reduce(of, reduce_op, output, input, reduce_axes)
@@ -69,7 +69,7 @@ COMPOSITES: Mapping[str, Callable[..., None]] = {
 
 
 def _name(op: Any, names: Mapping[str, str]) -> str:
-    """A primitive's name, given as text or as an operation of TVM (`tirx.add`)."""
+    """Return the name of a primitive, given as text or as a TVM operation (`tirx.add`)."""
     text = str(getattr(op, "name", op)).split(".")[-1]
     if text not in names:
         named = described(text if isinstance(op, str) else op)
@@ -82,7 +82,7 @@ def _is_tile(value: Any) -> bool:
 
 
 def _apply(of: Primitive, op: Any, dst: Any, a: Any, b: Any) -> None:
-    """dst = a op b, of which at least one is a tile."""
+    """Emit dst = a op b, where at least one operand is a tile."""
     name = _name(op, _BINARY)
     if _is_tile(a):
         of(name)(dst, a, b)

@@ -1,4 +1,4 @@
-"""Names of CUDA C++ that have another spelling in a kernel: the table behind their error pages and their documentation.
+"""Spellings of CUDA C++ names in kernels: the table behind error pages and documentation.
 
 A name that the kernel or the language defines wins over this table. The values in the code are a float32 ``x`` (and
 ``y``, ``z``), an int32 ``n``, a uint32 ``bits``, an index ``i`` and an array ``A``.
@@ -14,7 +14,7 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True)
 class CudaSpelling:
-    """Names of CUDA C++ that a kernel writes in the same way.
+    """CUDA C++ names that share one spelling in kernels.
 
     family: the heading under which the documentation lists them.
     names: as CUDA C++ spells them.
@@ -28,7 +28,7 @@ class CudaSpelling:
     note: str = ""
 
     def hint(self, language: str = "Tx") -> str:
-        """The help of the error page, for a kernel that calls the language by this name."""
+        """Return the hint of the error page, for a kernel that imports the language under this name."""
         text = f"write `{self.write}`" + (f", {self.note}" if self.note else "")
         return text.replace("Tx.", f"{language}.")
 
@@ -258,5 +258,5 @@ def _by_name() -> Mapping[str, CudaSpelling]:
 
 
 def cuda_spelling(name: str) -> CudaSpelling | None:
-    """The row of a name of CUDA C++; None where the table has none."""
+    """Return the row of a CUDA C++ name, or None."""
     return _by_name().get(name)

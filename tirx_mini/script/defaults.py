@@ -1,4 +1,4 @@
-"""Defaults of Apache TVM 0.26 that differ from the course's; a kernel's dialect says which apply.
+"""Defaults of Apache TVM 0.26 that differ from the course's, selected by a kernel's dialect.
 
 A kernel has TVM's defaults if it is read from a file that imports `tvm`, and its decorator is TVM 0.26's: the course's
 ``@Tx.prim_func(tirx=True)`` is none of 0.26, and keeps the course's defaults.
@@ -14,7 +14,7 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True)
 class Default:
-    """The default of a parameter in TVM 0.26.
+    """The default value of a parameter in TVM 0.26.
 
     position: the index of the parameter; a call that gives more arguments gives this one.
     """

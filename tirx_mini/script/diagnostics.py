@@ -1,4 +1,4 @@
-"""Errors of the front end: suggestions, unfilled TODOs, exceptions in user code."""
+"""Errors of the front end: suggestions, unfilled TODOs and exceptions in user code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .source import caller_span, in_package, is_source, is_users, line_span
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint that lists the candidates closest to `name`, or None."""
+    """Return a hint that lists the candidates closest to `name`, or None."""
     known = [c for c in candidates if not c.startswith("_")]
     folded = {c.lower(): c for c in known}
     near = [folded[name.lower()]] if name.lower() in folded else difflib.get_close_matches(name, known, n=2, cutoff=0.6)
@@ -27,11 +27,11 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 
 class UnknownName(TirxError, AttributeError):
-    """An unknown name of the language. It is also an `AttributeError`, so that `hasattr` works."""
+    """An unknown name of the language, which is also an `AttributeError` so that `hasattr` works."""
 
 
 def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
-    """The error for an unknown attribute of `owner`, at the user's line that accesses it.
+    """Return the error for an unknown attribute of `owner`, at the user's line that accesses it.
 
     For a name of TVM's dialect that the language does not have, it says why, and what to use; for a name of CUDA C++,
     how a kernel spells it.
@@ -47,7 +47,7 @@ def unknown(owner: str, name: str, hint: str | None) -> UnknownName:
 
 
 def todo_error(text: str | None, span: Span) -> TirxError:
-    """The error for a part of a skeleton that is not filled in."""
+    """Return the error for an unfilled part of a skeleton."""
     if text:
         return TirxError(f"TODO at line {span.line} is not filled in: {text}", span, kind="todo")
     return TirxError(
@@ -59,7 +59,7 @@ def todo_error(text: str | None, span: Span) -> TirxError:
 
 
 def explained(error: Exception) -> TirxError | None:
-    """The error page for an exception in the Python code around a kernel, at the line that raised it.
+    """Return the error page for an exception in the Python code around a kernel, at the line that raised it.
 
     None for an exception that is clear by itself (a factory's `ValueError` about a shape, Python's `SyntaxError`), and
     for a failure inside tirx_mini.
@@ -79,7 +79,7 @@ def explained(error: Exception) -> TirxError | None:
 
 
 def _own_line(traceback: TracebackType | None) -> Span | None:
-    """The innermost line of the kernel's file; None if the exception was raised inside tirx_mini."""
+    """Return the innermost line of the kernel's file, or None if tirx_mini raised the exception itself."""
     file, place = None, None
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
@@ -94,7 +94,7 @@ def _own_line(traceback: TracebackType | None) -> Span | None:
 
 
 def _unfilled(error: NotImplementedError) -> TirxError:
-    """The error for a kernel factory that raises `NotImplementedError`, at the line that raises it."""
+    """Return the error for a kernel factory that raises `NotImplementedError`, at the raising line."""
     place = origin(error.__traceback__)
     text = str(error).strip()
     message = text.removeprefix("TODO").lstrip(": ") or "this kernel is not written yet"
@@ -104,18 +104,18 @@ def _unfilled(error: NotImplementedError) -> TirxError:
 
 
 def with_type(error: Exception) -> str:
-    """An exception of Python as a message shows it."""
+    """Return the text of a Python exception for messages."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def placed(error: TirxError, span: Span) -> TirxError:
-    """The error, moved to the `span` of the operation; the operands may have been written elsewhere."""
+    """Move an error to the `span` of the operation, since its operands may come from elsewhere."""
     error.diagnostic = replace(error.diagnostic, span=span)
     return error
 
 
 def origin(traceback: TracebackType | None) -> Span | None:
-    """The innermost line of the traceback outside tirx_mini."""
+    """Return the innermost line of the traceback outside tirx_mini."""
     place = None
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
@@ -126,7 +126,7 @@ def origin(traceback: TracebackType | None) -> Span | None:
 
 
 def keyword_of(node: ast.stmt) -> str:
-    """The keyword of a statement that kernels cannot have."""
+    """Return the keyword of a statement that kernels do not support."""
     return {
         "Try": "try",
         "ClassDef": "class",
@@ -140,7 +140,7 @@ def keyword_of(node: ast.stmt) -> str:
 
 
 def first_sentence(lines: Sequence[str]) -> str:
-    """The first sentence of a TODO comment."""
+    """Return the first sentence of a TODO comment."""
     text = " ".join(" ".join(lines).split())
     text = text[text.index("TODO") + len("TODO") :].lstrip(" :-–—.")
     return re.split(r"(?<=[^.][.:])\s", text)[0].rstrip(":")

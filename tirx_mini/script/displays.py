@@ -1,4 +1,4 @@
-"""Literals, displays, comprehensions, f-strings and lambdas: expressions that are evaluated as Python evaluates them.
+"""Literals, displays, comprehensions, f-strings and lambdas, which are evaluated as in Python.
 
 Their elements may be IR values, but the values themselves are Python's.
 """
@@ -57,7 +57,7 @@ class DisplayEvaluator(Evaluator):
     visit_SetComp = visit_GeneratorExp = visit_ListComp
 
     def generate(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
-        """Run the ``for … if …`` clauses of a comprehension and bind their names."""
+        """Run the ``for … if …`` clauses of a comprehension, binding their names."""
         if not generators:
             yield
             return

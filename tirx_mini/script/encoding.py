@@ -1,4 +1,5 @@
-"""Descriptors of the tensor core by their fields, as in TVM: ``T.ptx.tcgen05.encode_matrix_descriptor(d, addr, …)``."""
+"""Field-wise construction of tensor-core descriptors as in TVM: ``T.ptx.tcgen05.encode_matrix_descriptor(d, addr, …)``.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +106,7 @@ def _scaled(
     neg_b: bool = False,
     is_sparse: bool = False,
 ) -> None:
-    """Store the instruction descriptor of an MMA with block scaling, whose factors begin at byte 0 of their columns.
+    """Store the instruction descriptor of a block-scaled MMA whose factors begin at byte 0 of their columns.
 
     desc: where it goes: an element of uint32 in registers. The others are the fields; the addresses are not part of it.
     """
@@ -146,7 +147,7 @@ def _store_word(name: str, made: InstructionDescriptor, kind: str, cta_group: in
 
 
 def add_16B_offset(desc: Any, offset: Any) -> Expr:
-    """A matrix descriptor of the tile that begins `offset` × 16 bytes further on."""
+    """Advance a matrix descriptor by `offset` × 16 bytes."""
     value = as_expr(desc)
     low = cast(UINT32, value) + cast(UINT32, as_expr(offset))
     return (value & const(0xFFFFFFFF00000000, UINT64)) | cast(UINT64, low)

@@ -1,4 +1,4 @@
-"""The names that are visible while a kernel is read, block by block."""
+"""Name resolution in kernels, block by block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING: Any = object()
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A name bound to an immutable IR value: a first assignment, a loop variable or a parameter.
+    """A name bound to an immutable IR value, by a first assignment, a loop or a parameter.
 
     how: "value", "let" (bound by `Tx.let`), "loop variable", "parameter" (of an inline function) or
         "kernel parameter".
@@ -40,7 +40,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Gone:
-    """A name whose block has ended.
+    """A name that went out of scope. changed: whether its block reassigned a variable of an outer block.
 
     changed: whether the block reassigned a variable of an outer block.
     """
@@ -51,7 +51,7 @@ class Gone:
 
 @dataclass
 class Env:
-    """The names of one block. The outermost block of a function looks up free names in `outer`.
+    """The names of a block. The outermost block of a function resolves free names in `outer`.
 
     body: the statements of the block.
     """
@@ -64,11 +64,11 @@ class Env:
 
     @cached_property
     def assignments(self) -> Assignments:
-        """The names to which the statements of the block assign."""
+        """The names that the statements of the block assign."""
         return Assignments(self.body)
 
     def find(self, name: str) -> tuple[Env, Any] | None:
-        """The innermost block of this function that defines `name`, and its value there."""
+        """Return the innermost block of this function that defines `name`, with its value there."""
         env: Env | None = self
         while env is not None:
             value = env.names.get(name, MISSING)
@@ -86,7 +86,7 @@ class Env:
         return env
 
     def find_captured(self, name: str) -> tuple[Env, Any] | None:
-        """The same in the enclosing functions."""
+        """Return the innermost enclosing function's block that defines `name`, with its value there."""
         outer = self.function.outer
         while isinstance(outer, Env):
             found = outer.find(name)
@@ -96,7 +96,7 @@ class Env:
         return None
 
     def lookup(self, name: str) -> Any:
-        """The value of `name` by Python's scoping rules. Raises `TirxError` for an unknown name."""
+        """Return the value of `name` by Python's scoping rules. Raises `TirxError` for an unknown name."""
         found = self.find(name) or self.find_captured(name)
         if found is None:
             return self.outside.lookup(name, self)
@@ -112,14 +112,14 @@ class Env:
         return outer or Outside({}, {}, {})
 
     def visible(self) -> Iterator[str]:
-        """Every name that the kernel itself defines, for suggestions."""
+        """Yield every name that the kernel itself defines, for suggestions."""
         env: Env | Outside | None = self
         while isinstance(env, Env):
             yield from env.names
             env = env.parent or env.outer
 
     def leave(self, span: Span | None, keep: Callable[[Any], bool], conditional: bool) -> None:
-        """End this block. Values for which `keep` holds remain visible in the enclosing block.
+        """End this block. Values that satisfy `keep` remain visible in the enclosing block.
 
         conditional: whether the block may be skipped; a name that it reassigns is then unusable after it.
         """
@@ -136,7 +136,7 @@ class Env:
 
 @dataclass(frozen=True)
 class Outside:
-    """The Python world around a kernel: closure cells, the caller's locals, module globals, builtins."""
+    """The Python environment of a kernel: closure cells, the caller's locals, module globals and builtins."""
 
     cells: Mapping[str, Any]
     caller: Mapping[str, Any]
@@ -176,7 +176,7 @@ class Outside:
         return TirxError(f"`{name}` is not defined", hint=hint, kind="unknown-name")
 
     def _language(self, name: str) -> str | None:
-        """A hint for a name of the language that lacks its prefix."""
+        """Return a hint for a name of the language that lacks its prefix."""
         for alias, module in self._aliases().items():
             try:
                 getattr(module, name)
@@ -189,22 +189,21 @@ class Outside:
         return None
 
     def _aliases(self) -> Mapping[str, ModuleType]:
-        """The language by the names under which it is imported; at most one of them."""
+        """Return the names under which the language is imported, at most one of them."""
         visible = {**self.globals, **self.caller}.items()
         modules = ((n, v) for n, v in visible if isinstance(v, ModuleType) and v.__name__.endswith(".script.tirx"))
         return dict(itertools.islice(modules, 1))
 
 
 def keeps_meaning(value: Any) -> bool:
-    """Return whether a value remains valid after the block that assigned it, as Python objects and shared storage do.
-    """
+    """Return whether a value outlives the block that assigned it, as Python objects and shared storage do."""
     if isinstance(value, Buffer):
         return value.scope != "local"
     return not isinstance(value, (Bound, Expr, Gone))
 
 
 def keeps_nothing(value: Any) -> bool:
-    """That no value remains valid."""
+    """Return False: no value outlives its block."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Expressions: Python syntax, evaluated over Python values and IR values.
+"""Evaluation of Python expressions over Python values and IR values.
 
 Operators on IR values build IR. This module handles the operators that Python cannot overload: ``and``, ``or``,
 ``not``, chained comparisons and the ternary. Every node gets the span of its syntax.
@@ -56,19 +56,19 @@ _ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 class Evaluator(Reader):
-    """Evaluates the expressions of one function body."""
+    """Evaluates the expressions of a function body."""
 
     # -- operators ----------------------------------------------------------------------------------------------
 
     def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
-        """``left op right``."""
+        """Evaluate ``left op right``."""
         if isinstance(op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
             message = f"`{short(node)}` is a number of more than {_MAX_BITS:,} bits"
             raise self.error(node, message, "use numbers that fit in 64 bits")
         return self.operated(node, _SYMBOL[type(op)], _BINARY[type(op)], left, right)
 
     def operated(self, node: Any, symbol: str, function: Callable[..., Any], *operands: Any) -> Any:
-        """An operator applied to values."""
+        """Apply an operator to values."""
         try:
             return function(*operands)
         except TirxError as error:
@@ -79,7 +79,7 @@ class Evaluator(Reader):
             raise foreign(error, self.span(node), written=short(node)) from None
 
     def truth(self, node: ast.expr, value: Any) -> bool:
-        """The truth of a Python value."""
+        """Return the truth value of a Python value."""
         return self.operated(node, "bool", bool, value)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
@@ -99,7 +99,7 @@ class Evaluator(Reader):
         return self.operated(node, symbol, function, value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        """Python values are evaluated at compile time, as Python does; IR values are combined into one condition."""
+        """Evaluate `and` or `or`: at compile time for Python values, as one combined condition for IR values."""
         stop_at = isinstance(node.op, ast.Or)
         combined: Expr | None = None
         value: Any = None
@@ -137,7 +137,7 @@ class Evaluator(Reader):
         return value if combined is None else combined
 
     def _one_of(self, node: ast.expr, value: Expr, choices: Sequence[Any]) -> Expr:
-        """``value in choices``."""
+        """Evaluate ``value in choices``."""
         same = [self.guarded(node, binary, "==", value, choice) for choice in choices]
         return functools.reduce(functools.partial(binary, "or"), same, as_bool(False))
 
@@ -168,7 +168,7 @@ class Evaluator(Reader):
     def call(
         self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str] = ()
     ) -> Any:
-        """``function(*args, **kwargs)``, called at `node`."""
+        """Call ``function(*args, **kwargs)`` at `node`."""
         span = self.span(node)
         if not callable(function):
             raise not_callable(function, _callee(node), span)
@@ -198,7 +198,7 @@ class Evaluator(Reader):
     def _located(
         self, error: TirxError, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> TirxError:
-        """An error of a call: at the argument that it is about, or else at the call, with the signature as its hint."""
+        """Locate an error of a call at the offending argument, or else at the call with the signature as hint."""
         if self.source.library:
             return error.at(self.span(node))
         place = argument_about(error.about, node, args, kwargs)
@@ -212,7 +212,7 @@ class Evaluator(Reader):
     def _check_call(
         self, node: ast.expr, span: Span, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> None:
-        """Reject a call that Python would execute once, and one that makes text of a run-time value."""
+        """Reject calls that would change objects only once, and calls that format a run-time value."""
         check_call(self.builder, function, tuple(args), functools.partial(short, node), span)
         if isinstance(function, Hashable) and function in _CONSUMERS:
             for value in args:
@@ -224,7 +224,7 @@ class Evaluator(Reader):
                 self.check_text(node, value)
 
     def check_text(self, node: ast.expr, value: Any) -> None:
-        """Reject text of a value that is only known at run time: it would show the expression, and not the value."""
+        """Reject formatting a run-time value, which would show the expression instead of the value."""
         if is_runtime(value) and not isinstance(value, Str):
             raise self.error(
                 node,
@@ -233,7 +233,7 @@ class Evaluator(Reader):
             )
 
     def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[Any]:
-        """The values of a list of expressions, with starred ones unpacked."""
+        """Evaluate a list of expressions, unpacking starred ones."""
         values: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -252,7 +252,7 @@ class Evaluator(Reader):
     # -- values that are needed at compile time -----------------------------------------------------------------
 
     def iterate(self, node: ast.expr, value: Any) -> list[Any]:
-        """The elements of a Python iterable."""
+        """Return the elements of a Python iterable."""
         if is_runtime(value) or isinstance(value, Buffer) or not _has_elements(value):
             raise not_iterable(value, self.span(node))
         elements = self.guarded(node, lambda: list(itertools.islice(value, MAX_UNROLL + 1)))
@@ -266,7 +266,7 @@ class Evaluator(Reader):
         return elements
 
     def decide(self, node: ast.expr) -> bool:
-        """The truth of a condition that must be known at compile time."""
+        """Return the truth value of a condition that must be known at compile time."""
         value = self.eval(node)
         if is_runtime(value):
             raise self.error(
@@ -278,12 +278,12 @@ class Evaluator(Reader):
 
 
 def _callee(node: ast.expr) -> str:
-    """Return the callee of a call, as it is written."""
+    """Return the source text of a call's callee."""
     return short(node.func if isinstance(node, ast.Call) else node)
 
 
 def _is_huge(base: Any, power: Any) -> bool:
-    """Return whether the power of two Python integers, or a shift, has more digits than any use."""
+    """Return whether the power or shift of two Python integers would be excessively large."""
     whole = isinstance(base, int) and isinstance(power, int)
     return whole and abs(base) > 1 and power * base.bit_length() > _MAX_BITS
 
@@ -297,7 +297,7 @@ def _has_elements(value: Any) -> bool:
 
 
 def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
-    """The names for the element `key` of a list, tuple or dict that is assigned to one variable or to several."""
+    """Return the suggested names for element `key` of a container that is assigned to variables."""
     if len(names) == 1:
         label = f"{names[0]}_{key}"
         return (label,) if label.isidentifier() else names

@@ -1,4 +1,4 @@
-"""Instructions that TVM calls in forms of its own, which become others of the table, or plain statements.
+"""Call forms of TVM that lower to other table instructions or to plain statements.
 
 The functions of TVM's profiler write an event as a time and a tag of 32 bits each to a buffer of the kernel.
 """
@@ -41,7 +41,7 @@ from .views import flat_place
 
 
 def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
-    """The element `offset` elements behind a pointer, a buffer or an element."""
+    """Return the element `offset` elements after a pointer, buffer or element."""
     if isinstance(pointer, BufferLoad):
         pointer = AddressOf(pointer.buffer.data.dtype, pointer.buffer, pointer.indices)
     pointer = pointer.data if isinstance(pointer, Buffer) else pointer
@@ -52,12 +52,12 @@ def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
 
 
 def noop_barrier(reg: Any) -> None:
-    """Keep a register where it is before a wgmma, as every asm statement of the emitted code does that names it."""
+    """Keep a register in place before a wgmma, as any asm statement on it does in the emitted code."""
     _element(reg, "the register of wgmma.noop_barrier")
 
 
 def runtime_instr_desc(desc: Any, sf_id: ExprLike) -> None:
-    """Set the scale-factor ids of A and B in an instruction descriptor in a variable (PTX ISA: tcgen05.mma)."""
+    """Set the scale-factor ids of A and B in a variable's instruction descriptor (PTX ISA: tcgen05.mma)."""
     word, which = _element(desc, "the descriptor"), cast("uint32", sf_id)
     kept = binary("&", word, const(~0x60000030 & 0xFFFFFFFF, "uint32"))
     ids = binary("|", binary("<<", which, 29), binary("<<", which, 4))
@@ -65,12 +65,12 @@ def runtime_instr_desc(desc: Any, sf_id: ExprLike) -> None:
 
 
 def leader_address(ptr: Any) -> Expr:
-    """The address of the same place in the shared memory of the even CTA of a pair."""
+    """Map an address to the shared memory of the even CTA of a pair."""
     return binary("&", cast("uint32", ptr), const(0xFEFFFFFF, "uint32"))
 
 
 def ldg32(reg: Any, guard: ExprLike, addr: Any, local_addr: ExprLike) -> None:
-    """reg[local_addr] = the value at `addr` where `guard` holds, else 0."""
+    """Load reg[local_addr] from `addr` if `guard` holds, else set it to 0."""
     target, source = _element(reg, "the register", local_addr), _element(addr, "the address")
     value = select(as_bool(as_expr(guard)), source, const(0, source.dtype))
     stored = BufferStore(target.buffer, target.indices, cast(target.dtype, value))
@@ -80,7 +80,7 @@ def ldg32(reg: Any, guard: ExprLike, addr: Any, local_addr: ExprLike) -> None:
 def timer_init(
     profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, num_groups: ExprLike, group_id: ExprLike
 ) -> None:
-    """Begin a profile: the tag and the first place of the group `group_id` of this CTA, one of `num_groups`."""
+    """Initialise a profile: the tag and first entry of group `group_id` of this CTA, out of `num_groups`."""
     builder = current("T.cuda.timer_init")
     block, extent = ([special(f"{name}.{axis}") for axis in "xyz"] for name in ("blockIdx", "gridDim"))
     count = binary("*", binary("*", extent[0], extent[1]), extent[2])
@@ -100,7 +100,7 @@ def _set(pointer: Any, value: Expr, offset: ExprLike = 0) -> BufferStore:
 
 
 def _event(name: str, bits: Expr, buffer: Any, tag: Any, offset: Any, stride: ExprLike, leader_cond: ExprLike) -> None:
-    """The leader writes the time and the tag, and moves on by `stride`; accesses stay on their side of it."""
+    """Write the time and tag from the leader and advance by `stride`, without reordering accesses across it."""
     builder = current(f"T.cuda.{name}")
     now = binary("<<", binary("&", NAMES["ptx.globaltimer"].call(), const(0xFFFFFFFF, "uint64")), 32)
     at = _element(offset, "the offset")
@@ -117,7 +117,7 @@ def timer_start(
     event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
-    """Note the beginning of an event."""
+    """Record the start of an event."""
     bits = binary("<<", as_expr(getattr(event_type, "value", event_type)), 2)
     _event(
         "timer_start", bits, profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride, leader_cond
@@ -128,7 +128,7 @@ def timer_end(
     event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
-    """Note the end of an event."""
+    """Record the end of an event."""
     bits = binary("|", binary("<<", as_expr(getattr(event_type, "value", event_type)), 2), 1)
     _event(
         "timer_end", bits, profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride, leader_cond
@@ -138,7 +138,7 @@ def timer_end(
 def timer_finalize(
     profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any, leader_cond: Any
 ) -> None:
-    """Note the end of the profile."""
+    """Record the end of the profile."""
     _event(
         "timer_finalize", const(3), profiler_buffer, profiler_tag, profiler_write_offset, profiler_write_stride,
         leader_cond,
@@ -146,13 +146,13 @@ def timer_finalize(
 
 
 def _pointer(pointer: Any, what: str, offset: ExprLike) -> Expr:
-    """The pointer `offset` elements behind another one."""
+    """Return the pointer `offset` elements after another one."""
     found = _element(pointer, what, offset)
     return AddressOf(found.buffer.data.dtype, found.buffer, found.indices)
 
 
 def _without_dtype(name: str, args: Sequence[Any], count: int) -> Sequence[Any]:
-    """The arguments of an older form, which may begin with the dtype of the elements that it counts."""
+    """Strip the leading dtype from the arguments of a legacy call form."""
     if len(args) == count + 1 and isinstance(args[0], str):
         args = args[1:]
     if len(args) != count:
@@ -161,14 +161,14 @@ def _without_dtype(name: str, args: Sequence[Any], count: int) -> Sequence[Any]:
 
 
 def cp_async_legacy(*all_args: Any) -> None:
-    """``(dst, dst_offset, src, src_offset, size)``: a cp.async with offsets in elements."""
+    """Issue a cp.async with element offsets: ``(dst, dst_offset, src, src_offset, size)``."""
     dst, dst_offset, src, src_offset, size = _without_dtype("cp_async.legacy", all_args, 5)
     target, source = _pointer(dst, "the destination", dst_offset), _pointer(src, "the source", src_offset)
     raw_call("cp.async", target, source, bytes=size)
 
 
 def ldmatrix_legacy(*all_args: Any) -> None:
-    """``(trans, num, ".b16", registers, offset, shared, offset)``: an ldmatrix with offsets in elements."""
+    """Issue an ldmatrix with element offsets: ``(trans, num, ".b16", registers, offset, shared, offset)``."""
     trans, num, kind, registers, offset, shared, start = _without_dtype("ldmatrix_legacy", all_args, 7)
     if str(kind).strip(".") != "b16":
         raise TirxError(f"ldmatrix moves elements of 16 bits, not {described(kind)}", place(), 'pass ".b16"')
@@ -177,7 +177,8 @@ def ldmatrix_legacy(*all_args: Any) -> None:
 
 
 def mma_legacy(*all_args: Any, operator: Any = None) -> None:
-    """``(shape, layouts of A and B, types of A, B and C, A, offset, B, offset, C, offset, saturate)``: C += A B."""
+    """Issue C += A B: ``(shape, layouts of A and B, types of A, B and C, A, offset, B, offset, C, offset, saturate)``.
+    """
     shape, a_layout, b_layout, a_type, b_type, c_type, a, a_at, b, b_at, c, c_at, saturate = _without_dtype(
         "mma.legacy", all_args, 13
     )
@@ -192,7 +193,7 @@ def mma_legacy(*all_args: Any, operator: Any = None) -> None:
 
 
 def mma_fill(dtype: Any, local_size: int, local_ptr: Any, offset: ExprLike) -> None:
-    """Set `local_size` registers from `offset` on to 0."""
+    """Set `local_size` registers to 0, starting at `offset`."""
     builder = current("T.cuda.mma_fill")
     for step in range(int(local_size)):
         target = _element(local_ptr, "the accumulator", binary("+", offset, step))
@@ -200,20 +201,20 @@ def mma_fill(dtype: Any, local_size: int, local_ptr: Any, offset: ExprLike) -> N
 
 
 def iket_mark(name: Any, payload: Any = None) -> None:
-    """A mark for a tracer of kernels that is not attached: it has no effect. The simulator traces every run."""
+    """Mark a point for a kernel tracer, without effect since the simulator traces every run."""
 
 
 def iket_pop() -> None:
-    """The end of the innermost range for such a tracer: it has no effect."""
+    """End the innermost range of a kernel tracer, without effect."""
 
 
 def iket_range(name: Any = None, payload: Any = None) -> Expr:
-    """The beginning or the end of a range for such a tracer: it has no effect. The value is its token."""
+    """Begin or end a range of a kernel tracer, without effect, and return its token."""
     return const(0)
 
 
 def iket_event(event_id: int, source_code: str = "", payload: Any = None) -> None:
-    """An event for such a tracer: it has no effect."""
+    """Record an event for a kernel tracer, without effect."""
 
 
 _LANE = binary("&", special("threadIdx.x"), const(31))
@@ -235,7 +236,7 @@ _REGISTERS: Mapping[str, Callable[[], Expr]] = {
 
 
 def mov_sreg(bits: int, reg_name: str) -> Expr:
-    """The value of a special register of PTX, as ``%laneid``, in an unsigned integer of so many bits."""
+    """Return a PTX special register, such as ``%laneid``, as an unsigned integer of `bits` bits."""
     name = f"%{str(reg_name).lstrip('%')}"
     if name not in _REGISTERS:
         hint = did_you_mean(name, _REGISTERS) or f"the registers are {', '.join(_REGISTERS)}"
@@ -252,7 +253,7 @@ def wait_until(
     ptx_type: str = "u32",
     backoff_ns: int = 0,
 ) -> None:
-    """Load the value at `ptr` into the register `dst` until `condition`, which reads it, holds. The loads acquire.
+    """Load the value at `ptr` repeatedly into register `dst` until `condition` holds, with acquire semantics.
 
     backoff_ns: how long a thread sleeps between two loads.
     """

@@ -1,4 +1,4 @@
-"""Statements as functions: what plain Python code that builds a part of a kernel writes instead of syntax.
+"""Statements as functions, for plain Python code that builds part of a kernel.
 
     with T.If(tx == 0):
         with T.Then():
@@ -46,7 +46,7 @@ from .vectors import stored
 
 
 class _Branches:
-    """The branch under construction: the statements of its two sides."""
+    """A branch under construction, with the statements of both sides."""
 
     def __init__(self) -> None:
         self.then: Stmt | None = None
@@ -55,7 +55,7 @@ class _Branches:
 
 @contextmanager
 def If(condition: ExprLike) -> Iterator[None]:
-    """A branch, whose sides are the blocks ``with T.Then():`` and ``with T.Else():`` in it."""
+    """Open a branch, whose sides are the inner blocks ``with T.Then():`` and ``with T.Else():``."""
     builder = current("T.If")
     branches, known = _Branches(), int_value(condition)
     builder.branches.append(branches)
@@ -82,18 +82,18 @@ def _side(name: str) -> Iterator[None]:
 
 
 def Then() -> Any:
-    """The side of ``T.If`` that is executed where the condition holds."""
+    """Open the side of ``T.If`` that executes if the condition holds."""
     return _side("Then")
 
 
 def Else() -> Any:
-    """The side of ``T.If`` that is executed where the condition does not hold."""
+    """Open the side of ``T.If`` that executes if the condition does not hold."""
     return _side("Else")
 
 
 @contextmanager
 def While(condition: ExprLike) -> Iterator[None]:
-    """A loop that is repeated while the condition holds."""
+    """Open a loop that repeats while the condition holds."""
     builder = current("T.While")
     with builder.block() as block, builder.read_once("loop"):
         yield
@@ -102,17 +102,17 @@ def While(condition: ExprLike) -> Iterator[None]:
 
 
 def break_loop() -> None:
-    """Leave the innermost loop."""
+    """Break out of the innermost loop."""
     current("T.break_loop").emit(Break())
 
 
 def continue_loop() -> None:
-    """Go on with the next iteration of the innermost loop."""
+    """Continue with the next iteration of the innermost loop."""
     current("T.continue_loop").emit(Continue())
 
 
 def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int = -1) -> None:
-    """Synchronise the threads that share a memory: the CTA's for "shared", the warp's for "warp"."""
+    """Synchronise the threads that share a memory: the CTA for "shared", the warp for "warp"."""
     names = {"shared": "cta_sync", "shared.dyn": "cta_sync", "warp": "warp_sync"}
     if storage_scope not in names:
         raise TirxError(
@@ -124,7 +124,7 @@ def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int 
 
 
 def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], predicate: Any = None) -> None:
-    """``buffer[indices] = value``."""
+    """Store an element: ``buffer[indices] = value``."""
     if predicate is not None:
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
     element = BufferLoad(buffer, indices)
@@ -132,7 +132,7 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
 
 
 def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = None) -> Load:
-    """``buffer[indices]``."""
+    """Load an element: ``buffer[indices]``."""
     if predicate is not None:
         raise TirxError("T.BufferLoad has no predicate here", hint="write T.if_then_else(predicate, buf[i], 0)")
     if not isinstance(buffer, Buffer):
@@ -145,7 +145,7 @@ def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = Non
 
 
 def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeError") -> Any:
-    """End the launch with an error where a condition does not hold (PTX ISA: trap); also ``with T.Assert(…):``.
+    """Abort the launch if a condition does not hold (PTX ISA: trap); also ``with T.Assert(…):``.
 
     Raises `TirxError` with `message` where the condition is known not to hold.
     """
@@ -160,21 +160,21 @@ def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeErr
 
 
 def thread_return() -> None:
-    """End the executing thread: it executes nothing more of the kernel."""
+    """Exit the executing thread."""
     current("T.thread_return").emit(ReturnStmt())
 
 
 def Return(value: Any = None) -> None:
-    """The same; a kernel has no value."""
+    """Exit the executing thread; a kernel returns no value."""
     thread_return()
 
 
 def Bind(value: ExprLike, type_annotation: Any = None, *, var: Any = None) -> Expr:
-    """A new variable that stands for `value`."""
+    """Bind `value` to a new variable."""
     builder = current("T.Bind")
     return builder.bind(builder.take_name(getattr(var, "name", "v")), as_expr(value))
 
 
 def Let(expr: ExprLike, where: Mapping[Var, ExprLike]) -> Expr:
-    """`expr` with variables replaced by values."""
+    """Substitute values for variables in `expr`."""
     return substitute(as_expr(expr), {var: as_expr(value) for var, value in where.items()})

@@ -77,13 +77,13 @@ class InlineFunction:
 
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:
-        """The parameters that may be given by position, and those with the keyword-only ones."""
+        """The positional parameters, and all parameters with the keyword-only ones."""
         node = self.source.node.args
         names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
         return names, [*names, *(arg.arg for arg in node.kwonlyargs)]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of each parameter. Raises `TirxError` with the signature if the arguments do not match it."""
+        """Bind arguments to parameters. Raises `TirxError` with the signature for a mismatch."""
         node = self.source.node.args
         names, every = self._names
         given: dict[str, Any] = dict(zip(names, args, strict=False))
@@ -102,7 +102,7 @@ class InlineFunction:
         return bound
 
     def _mismatch(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TirxError:
-        """The page for arguments that do not fit; it does not count the object of a method."""
+        """Return the error page for mismatched arguments, not counting the object of a method."""
         node = self.source.node.args
         names, every = self._names
         kinds = [Parameter.POSITIONAL_OR_KEYWORD] * len(names) + [Parameter.KEYWORD_ONLY] * (len(every) - len(names))
@@ -121,7 +121,7 @@ class InlineFunction:
 
 
 def _parameters(arguments: ast.arguments) -> str:
-    """The parameters as a call gives them: without annotations, and without the object of a method."""
+    """Return the parameters as callers see them, without annotations and the object of a method."""
     shown = copy.deepcopy(arguments)
     for arg in ast.walk(shown):
         if isinstance(arg, ast.arg):
@@ -150,7 +150,7 @@ class BoundInline:
 
 
 def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword: Sequence[Any]) -> dict[str, Any]:
-    """Default values by parameter name.
+    """Return the default values by parameter name.
 
     positional, keyword: the values in the order of the syntax tree; None for a keyword-only parameter without one.
     """
@@ -163,7 +163,7 @@ def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword:
 
 
 def inline(function: _F) -> _F:
-    """Decorator: expand the statements of the function into the kernel at each call.
+    """Expand the function's statements into the kernel at each call (decorator).
 
     The function may have parameters and defaults, read enclosing names, assign to enclosing declared scalars, and
     return a value.
@@ -185,7 +185,7 @@ class Executor(StatementExecutor):
     """Executes the body of the kernel or of an inline function."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Outcome:
-        """A function inside the kernel is an inline function, decorated or not."""
+        """Define an inline function, decorated or not, inside the kernel."""
         positional = [self.eval(default) for default in node.args.defaults]
         keyword = [None if default is None else self.eval(default) for default in node.args.kw_defaults]
         function: Any = InlineFunction(
@@ -199,7 +199,7 @@ class Executor(StatementExecutor):
         return None
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Outcome:
-        """``A: T.Tensor((M, K), "float16")`` gives a parameter its type; any other declaration is one of a variable."""
+        """Execute an annotation: ``A: T.Tensor((M, K), "float16")`` types a parameter, others declare a variable."""
         target = node.target
         name = target.id if isinstance(target, ast.Name) and node.value is None else ""
         if not isinstance(self.env.names.get(name), Untyped):

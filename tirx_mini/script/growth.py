@@ -1,4 +1,4 @@
-"""Limits of a kernel's tree: what follows visits it by recursion, and the simulator writes it as a Python program."""
+"""Limits on the size of a kernel's IR tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOOPS = frozenset((For, While))
 
 @dataclass(frozen=True)
 class _Size:
-    """levels: of the deepest expression; operands of a call, an access or a conversion count as three.
+    """The size of a tree. levels: depth of the deepest expression, where operands of calls and accesses count three.
 
     loops, branches: statements in one another. parts: of an expression, those that it repeats each time.
     """
@@ -28,14 +28,13 @@ class _Size:
 
 
 def check_growth(body: Stmt) -> None:
-    """Raises `TirxError`, at the innermost culprit, for a kernel that exceeds one of the limits."""
+    """Raise `TirxError`, at the innermost culprit, for a kernel that exceeds a limit."""
     if _may_exceed(body):
         _check(body)
 
 
 def _may_exceed(body: Stmt) -> bool:
-    """Return whether a kernel is as deep or has as many nodes as one that exceeds a limit: a quick look at all others.
-    """
+    """Return whether a kernel may exceed a limit, by a fast check of depth and node count."""
     level: Sequence[Expr | Stmt] = [body]
     depth = count = loops = 0
     while level:

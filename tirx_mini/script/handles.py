@@ -1,4 +1,4 @@
-"""Values that exist only while a kernel is read: scopes, loops, hints and parameter types."""
+"""Parse-time values: scopes, loops, hints and parameter types."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class OpenScope:
-    """``Tx.thread(parent="warp")[cond]``: an execution scope for a ``with`` statement.
+    """An execution scope for a ``with`` statement: ``Tx.thread(parent="warp")[cond]``.
 
     filter: the condition under which a unit executes the scope.
     around: the kind of the enclosing scope, if known.
@@ -56,14 +56,14 @@ class OpenScope:
     __iter__: ClassVar[None] = None
 
     def __getitem__(self, condition: Any) -> OpenScope:
-        """The scope restricted to the units that satisfy `condition`, or that an index or a slice selects."""
+        """Restrict the scope to the units that satisfy `condition` or that an index or slice selects."""
         if isinstance(condition, slice) or (isinstance(condition, int) and not isinstance(condition, bool)):
             condition = self._numbered(condition)
         added = as_condition(condition)
         return replace(self, filter=added if self.filter is None else binary("and", self.filter, added))
 
     def _numbered(self, units: slice | int) -> Expr:
-        """The condition that the index of the executing unit, within `parent` or the enclosing scope, is in `units`."""
+        """Return the condition that the unit's index within `parent` or the enclosing scope is in `units`."""
         parent = self.parent or self.around or "cta"
         if self.parent is None and (self.kind, parent) not in UNIT_NUMBERS:
             parent = "cta"
@@ -109,7 +109,7 @@ def _stepped(units: slice | int) -> bool:
 
 @dataclass(frozen=True)
 class ScopeKind:
-    """``Tx.cta``: calling it opens a scope; its attributes are tile primitives that the scope executes.
+    """A scope constructor such as ``Tx.cta``, whose attributes are the tile primitives executed by the scope.
 
     around: returns the kind of the innermost open scope.
     """
@@ -138,7 +138,7 @@ def _(scope: ScopeKind) -> str:
 
 @dataclass(frozen=True)
 class OpenRole:
-    """A ``with`` block that is executed by the threads for which `condition` holds; `opening` emits its first part."""
+    """A ``with`` block executed by the threads that satisfy `condition`; `opening` emits its first part."""
 
     condition: Expr
     opening: Callable[[], None] | None = None
@@ -157,7 +157,7 @@ class OpenRole:
 
 @dataclass(frozen=True)
 class OpenHint:
-    """``Tx.hint("…")``, used as a statement or, in a ``with``, around a block."""
+    """A hint ``Tx.hint("…")``, used as a statement or around a ``with`` block."""
 
     message: str
     attrs: tuple[tuple[str, Any], ...] = ()
@@ -177,9 +177,9 @@ class OpenHint:
 
 @dataclass(frozen=True)
 class Loop:
-    """The iterable of a ``for`` statement in a kernel: one or more nested ranges.
+    """The iterable of a kernel's ``for`` statement: one or more nested ranges.
 
-    around: what the loops are wrapped in; None for nothing.
+    around: the hint that wraps the loops, or None.
     targets: the values of the names of the statement, from the variables of the ranges, and the condition under which
         the body is executed; None where the names are the variables.
     names: how many names `targets` gives values to.
@@ -196,7 +196,7 @@ class Loop:
 
     @property
     def copies(self) -> int:
-        """How many copies of its body the loop becomes."""
+        """The number of copies of its body into which the loop is expanded."""
         if self.kind not in (UNROLLED, VECTORIZED):
             return 1
         known = ((int_value(start), int_value(stop), step) for start, stop, step in self.ranges)
@@ -210,7 +210,7 @@ class Loop:
 
 
 def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
-    """``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
+    """Return a loop over ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
     if not 1 <= len(bounds) <= 3:
         raise TirxError(
             f"a loop expects one to three bounds, found {len(bounds)}", hint="write range(stop) or range(start, stop)"
@@ -243,7 +243,7 @@ def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
 
 @dataclass(frozen=True)
 class DType:
-    """``Tx.int32``: the type of a mutable variable or a parameter; a call converts a value.
+    """The type of a mutable variable or parameter, such as ``Tx.int32``; calling it converts a value.
 
     Without one, ``n = Tx.int32()`` is a symbolic extent for the shapes of arguments.
     """
@@ -266,7 +266,7 @@ class DType:
     __iter__: ClassVar[None] = None
 
     def __getitem__(self, shape: int | tuple[int, ...]) -> ArrayType:
-        """``x: T.float32[4]``: the type of an array of each thread."""
+        """Return the type of a per-thread array: ``x: T.float32[4]``."""
         return ArrayType(self.dtype, shape_of(shape, "an array"))
 
     def __str__(self) -> str:
@@ -283,7 +283,7 @@ def _(kind: DType) -> str:
 
 @dataclass(frozen=True)
 class ArrayType:
-    """``T.float32[4]``: the type of an array in the registers of each thread."""
+    """The type of an array in each thread's registers: ``T.float32[4]``."""
 
     dtype: DataType
     shape: tuple[int, ...]
@@ -291,14 +291,14 @@ class ArrayType:
 
 @dataclass(frozen=True)
 class BufferType:
-    """``Tx.Buffer((M, K), "float16")``: the type of a kernel argument in global memory."""
+    """The type of a kernel argument in global memory: ``Tx.Buffer((M, K), "float16")``."""
 
     shape: tuple[int, ...]
     dtype: DataType
     options: tuple[tuple[str, Any], ...] = ()
 
     def buffer(self, name: str) -> Buffer:
-        """An argument of this type."""
+        """Return an argument of this type."""
         if not isinstance(name, str):
             raise TirxError(f"a name must be a string, not {described(name)}", about=name)
         return Buffer(name, self.shape, self.dtype, **dict(self.options))
@@ -306,12 +306,12 @@ class BufferType:
 
 @dataclass(frozen=True)
 class Untyped:
-    """A parameter of a kernel whose type a statement of its body gives: ``A: T.Tensor((M, K), "float16")``."""
+    """A kernel parameter whose type is declared in the body: ``A: T.Tensor((M, K), "float16")``."""
 
 
 @dataclass(frozen=True)
 class ConstexprMarker:
-    """``N: T.constexpr`` or ``N: T.constexpr[int]``: a parameter of a `jit` kernel that `specialize` gives."""
+    """The annotation of a `jit` kernel's compile-time parameter: ``N: T.constexpr`` or ``N: T.constexpr[int]``."""
 
     __iter__: ClassVar[None] = None
 
@@ -324,35 +324,35 @@ class ConstexprMarker:
 
 @dataclass(frozen=True)
 class OptionalType:
-    """``T.Optional(T.handle)``: the annotation of a parameter that may be left out."""
+    """The annotation of a parameter that may be omitted: ``T.Optional(T.handle)``."""
 
     annotation: Any
 
 
 @dataclass(frozen=True)
 class Let:
-    """A value that must be bound to a new variable, even where a plain assignment would only give it another name."""
+    """A value to be bound to a new variable, where a plain assignment might only create an alias."""
 
     value: Expr
 
 
 def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
-    """A message for readers and tools, as a statement or around a block. It has no effect."""
+    """Add a message for readers and tools, as a statement or around a block, without effect."""
     return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
 
 
 def meta_class(cls: type[_T]) -> type[_T]:
-    """Return `cls` unchanged: objects of any class are compile-time values."""
+    """Return `cls` unchanged, since objects of any class are compile-time values."""
     return cls
 
 
 def meta_var(value: _T) -> _T:
-    """``x = Tx.meta_var(expr)``: `x` is an alias of `expr`; nothing is computed or stored."""
+    """Return an alias of an expression, without computing or storing it: ``x = Tx.meta_var(expr)``."""
     return value
 
 
 class LetMaker:
-    """``x: Tx.let = expr``, ``x: Tx.let[Tx.int32] = expr`` or ``x = Tx.let(expr)``: bind `x` to a value."""
+    """The binding forms ``x: Tx.let = expr``, ``x: Tx.let[Tx.int32] = expr`` and ``x = Tx.let(expr)``."""
 
     def __call__(self, value: Any) -> Any:
         return Let(as_expr(value))
@@ -372,18 +372,18 @@ def _(maker: LetMaker) -> str:
 
 
 def bind(value: Any, dtype: Any = None) -> Any:
-    """``x = T.bind(expr)``: bind `x` to a value, as `let` does."""
+    """Bind a value to a variable, as `let` does: ``x = T.bind(expr)``."""
     return Let(as_expr(value))
 
 
 def Ptr(dtype: Any, storage_scope: str = "global") -> DType:
-    """``p: T.let[T.Ptr("float32", "shared")] = buf.data``: the type of a pointer."""
+    """Return the type of a pointer: ``p: T.let[T.Ptr("float32", "shared")] = buf.data``."""
     return DType(HANDLE)
 
 
 @dataclass(frozen=True)
 class Flat:
-    """``buf.flat``: a buffer addressed by a single offset in elements, as in lowered code."""
+    """A buffer addressed by a single element offset, as in lowered code: ``buf.flat``."""
 
     buffer: Buffer
     __iter__: ClassVar[None] = None
@@ -397,13 +397,13 @@ class Flat:
 
 
 def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
-    """The element at `indices`, or a vector of elements if the last index is a ramp."""
+    """Return the element at `indices`, or a vector of elements if the last index is a ramp."""
     lanes = getattr(indices[-1], "lanes", 1) if indices else 1
     return BufferLoad(buffer.dtype.with_lanes(lanes), buffer, indices)
 
 
 def data_type(dtype: Any) -> DataType:
-    """A dtype, given by name, as ``Tx.float16``, or as a NumPy or PyTorch dtype. Raises `TirxError` otherwise."""
+    """Return a dtype given by name, as ``Tx.float16``, or as a NumPy or PyTorch dtype. Raises `TirxError` otherwise."""
     try:
         return DataType(dtype)
     except ValueError as error:
@@ -414,7 +414,7 @@ def data_type(dtype: Any) -> DataType:
 
 
 def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
-    """A shape as a tuple of Python integers. Raises `TirxError` that names an invalid extent.
+    """Return a shape as a tuple of Python integers. Raises `TirxError`, naming an invalid extent.
 
     symbolic: whether an extent may be a value of the kernel, or the name of one.
     """

@@ -1,4 +1,4 @@
-"""``import`` in a kernel: Python imports the module while the kernel is read."""
+"""Execution of ``import`` statements in kernels at parse time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .diagnostics import did_you_mean, with_type
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> dict[str, Any]:
-    """The names that a statement imports, and their values. Raises `TirxError` for what cannot be imported."""
+    """Return the names that an import statement binds, with values. Raises `TirxError` if it fails."""
     found: dict[str, Any] = {}
     if isinstance(node, ast.Import):
         for alias in node.names:

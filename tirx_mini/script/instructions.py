@@ -1,4 +1,4 @@
-"""``Tx.ptx.…`` and ``Tx.cuda.…``: one callable per path in the instruction table."""
+"""The namespaces ``Tx.ptx.…`` and ``Tx.cuda.…``, with one callable per path in the instruction table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .spelt import begins, following, spelt, word_of
 
 @dataclass
 class Path:
-    """A node of the namespace. It may be callable and may have children (``mbarrier.arrive.expect_tx``).
+    """A node of the namespace, which may be callable and have children (``mbarrier.arrive.expect_tx``).
 
     A node that is an instruction has its own `__doc__` and `__signature__`, which `help` and editors show.
     """
@@ -57,14 +57,14 @@ class Path:
         return child
 
     def _opcode(self, word: str) -> str:
-        """The PTX spelling of a part below this one; "" below ``Tx.cuda``."""
+        """Return the PTX spelling of a part below this node, or "" below ``Tx.cuda``."""
         group, _, rest = self.name.partition(".")
         return "" if group != "ptx" else f"{rest}.{word}".strip(".")
 
     __iter__: ClassVar[None] = None
 
     def __getitem__(self, opcode: str) -> Any:
-        """``Tx.ptx["fence.proxy.async.shared::cta"]``: an instruction by its opcode in PTX."""
+        """Return an instruction by its PTX opcode: ``Tx.ptx["fence.proxy.async.shared::cta"]``."""
         if self.name != "ptx" or not isinstance(opcode, str):
             raise TirxError(f"`Tx.{self.name}` is not indexed", place(), 'write T.ptx["…"] with an opcode of PTX')
         return spelt(opcode, _issue)
@@ -91,14 +91,14 @@ class Path:
             raise
 
     def at(self, path: str) -> Path:
-        """The node at a path below this one; missing nodes are created."""
+        """Return the node at a path below this one, creating missing nodes."""
         node = self
         for part in path.split("."):
             node = node.below.setdefault(part, Path(f"{node.name}.{part}" if node.name else part))
         return node
 
     def walk(self) -> Iterator[Path]:
-        """This node and all its descendants."""
+        """Yield this node and all its descendants."""
         yield self
         for child in self.below.values():
             yield from child.walk()
@@ -117,7 +117,7 @@ _INNER = ("span", "as_written")
 
 
 def issuer(overloads: Overloads) -> Callable[..., Call | None]:
-    """The function of the language for an instruction: one with a result is a value, any other is emitted at once."""
+    """Return the language's function for an instruction, which emits the instruction unless it has a result."""
 
     differing = TVM_DEFAULTS.get(overloads.path)
 
@@ -143,14 +143,14 @@ def issuer(overloads: Overloads) -> Callable[..., Call | None]:
 
 
 def elsewhere(name: str) -> str | None:
-    """A hint that lists other paths of the namespace whose last part is `name`, or None."""
+    """Return a hint that lists other paths of the namespace ending in `name`, or None."""
     places = [path.name for path in namespace().walk() if path.name.split(".")[-1] == name and path.function]
     return f"write {' or '.join(f'`Tx.{place}`' for place in places[:2])}" if places else None
 
 
 @lru_cache(maxsize=1)
 def namespace() -> Path:
-    """The tree of all names under which kernels call instructions."""
+    """Return the tree of all names under which kernels call instructions."""
     root = Path("")
     for path, overloads in NAMES.items():
         node = root.at(path)
@@ -164,7 +164,7 @@ def namespace() -> Path:
 
 
 def _signature(overloads: Overloads) -> Signature:
-    """The signature of the entry with the most parameters, each of which can be given by position or by name."""
+    """Return the signature of the entry with most parameters, all of them positional or keyword."""
     own = [entry for entry in overloads.entries if not entry[1].order]
     longest = max((list(parameters(*entry)) for entry in own or overloads.entries), key=len)
     kind, shown = Parameter.POSITIONAL_OR_KEYWORD, []
@@ -193,7 +193,7 @@ def _issue(entry: Instruction, operands: tuple[Any, ...], modifiers: dict[str, A
 
 
 def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
-    """Call an instruction by its name in the table, for a name that is not a valid path."""
+    """Call an instruction by its table name, for names that are not valid paths."""
     entry = TABLE.get(name)
     if entry is None:
         raise TirxError(f"unknown instruction `{name}`", hint=did_you_mean(name, TABLE))

@@ -1,4 +1,4 @@
-"""Modules of kernels, as kernels import them: ``from tirx_mini.script import ir as I``, ``@I.ir_module``."""
+"""Modules of kernels, as imported by kernels: ``from tirx_mini.script import ir as I``, ``@I.ir_module``."""
 
 from tirx_mini.ir import GlobalVar, IRModule
 

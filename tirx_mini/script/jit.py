@@ -1,4 +1,4 @@
-"""``@T.jit``: kernels with parameters that are known when the kernel is made, by `specialize`."""
+"""Kernels with compile-time parameters (``@T.jit``), which `specialize` instantiates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ constexpr = ConstexprMarker()
 
 
 def Optional(annotation: Any) -> OptionalType:
-    """``B: T.Optional(T.handle)``: a parameter of a `T.jit` kernel that ``specialize(B=None)`` removes."""
+    """Mark a parameter of a `T.jit` kernel as removable by ``specialize(B=None)``: ``B: T.Optional(T.handle)``."""
     return OptionalType(annotation)
 
 
 @dataclass(frozen=True, eq=False)
 class Jit:
-    """A kernel whose `T.constexpr` parameters have no values yet: ``kernel.specialize(N=1024)`` is the `PrimFunc`.
+    """A kernel with unbound `T.constexpr` parameters; ``kernel.specialize(N=1024)`` returns its `PrimFunc`.
 
     function: the Python function.
     caller: the local names at its definition.
@@ -43,7 +43,7 @@ class Jit:
         return self.function.__name__
 
     def specialize(self, **values: Any) -> PrimFunc:
-        """The kernel for these values of its `T.constexpr` parameters; ``name=None`` removes a `T.Optional` parameter.
+        """Instantiate the kernel for given `T.constexpr` values; ``name=None`` removes a `T.Optional` parameter.
 
         Raises `TirxError` for a mistake in the kernel, and for a value that is missing or that no parameter takes.
         """
@@ -51,7 +51,7 @@ class Jit:
         return reading(self.function, self.caller, self._given(values), self.attrs)
 
     def _given(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Every parameter that is known at compile time, with its value: those given, and the defaults."""
+        """Return all compile-time parameters with their values, given or default."""
         arguments = source_of(self.function).node.args
         every = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         unknown = next((name for name in values if name not in every), None)
@@ -97,7 +97,7 @@ def jit(
     persistent: bool = False,
     dialect: str | None = None,
 ) -> Any:
-    """Decorator: a kernel that is read when ``specialize(N=1024)`` gives the values of its `T.constexpr` parameters.
+    """Defer parsing of a kernel until ``specialize(N=1024)`` provides its `T.constexpr` parameters (decorator).
 
     With ``from __future__ import annotations``, the shapes of its buffers may use these parameters:
     ``def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr)``. `dialect` is that of

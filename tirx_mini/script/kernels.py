@@ -1,4 +1,4 @@
-"""``@Tx.prim_func``: translates a Python function to the IR of a kernel."""
+"""The decorator ``@Tx.prim_func``, which translates a Python function to a kernel's IR."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def prim_func(
     s_tir: bool = False,
     dialect: str | None = None,
 ) -> Any:
-    """Decorator: read the function as a kernel and return its `PrimFunc`.
+    """Parse the function as a kernel and return its `PrimFunc` (decorator).
 
     dialect: "tvm" for the defaults of Apache TVM 0.26. The imports of `tirx_mini.compat.tvm` pass it; ``tirx=True``,
         which only the course's decorator has, overrides it.
@@ -60,7 +60,7 @@ def prim_func(
 
 
 def ir_module(cls: type) -> IRModule:
-    """Decorator that turns a class of kernels into a module: ``@I.ir_module`` above ``class Module:``."""
+    """Convert a class of kernels to a module (decorator): ``@I.ir_module`` above ``class Module:``."""
     return IRModule({name: kernel for name, kernel in vars(cls).items() if isinstance(kernel, PrimFunc)})
 
 
@@ -70,7 +70,7 @@ def _with_caller(attrs: Mapping[str, Any], function: Callable[..., Any]) -> Prim
 
 
 def caller_locals(depth: int) -> Mapping[str, Any]:
-    """The local names at the kernel's definition, which annotations may use although the function itself does not."""
+    """Return the local names at the kernel's definition, which annotations may use without capturing them."""
     frame = inspect.currentframe()
     for _ in range(depth):
         frame = frame.f_back if frame is not None else None
@@ -85,7 +85,7 @@ def reading(
     spelling: str = COURSE,
     keeps_numbers: bool = False,
 ) -> PrimFunc:
-    """`read`, whose errors have no traceback through this package."""
+    """Call `read`, hiding this package from the tracebacks of errors."""
     __tracebackhide__ = True
     try:
         check_function(function, "@Tx.prim_func" if given is None else "@T.jit")
@@ -104,7 +104,7 @@ def read(
     keeps_numbers: bool = False,
     parameters: Mapping[str, Any] | None = None,
 ) -> PrimFunc:
-    """Read `function` as a kernel.
+    """Parse `function` as a kernel.
 
     caller: the local names at its definition.
     given: the values of compile-time parameters, or None for a kernel that cannot have any.
@@ -112,7 +112,7 @@ def read(
     spelling: the dialect that it is written in.
     keeps_numbers: a name that a plain number is assigned to once stays that number, as in TileLang.
     parameters: the values of its parameters, for a function whose body says which of them are arguments of the kernel:
-        those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. What it returns is then the
+        those that are `Untyped`, by a statement ``A: T.Tensor((M, K), "float16")``. Its return value is then the
         attribute "returned".
     """
     source = source_of(function)
@@ -137,7 +137,7 @@ def read(
 
 @dataclass(frozen=True)
 class _Parameters:
-    """Makes each parameter a buffer, a variable or a compile-time value, according to its annotation."""
+    """Converts each parameter to a buffer, variable or compile-time value by its annotation."""
 
     function: Callable[..., Any]
     source: FunctionSource
@@ -203,7 +203,7 @@ class _Parameters:
             self.executor.env.names[arg.arg] = value
 
     def _extent(self, extent: Any, span: Span) -> Any:
-        """An extent that is given as text, ``T.Buffer(("n", 128))``: the symbols in it are declared in the body."""
+        """Return an extent given as text, ``T.Buffer(("n", 128))``, whose symbols are declared in the body."""
         if not isinstance(extent, str):
             return extent
         node = self.executor.guarded(self.source.node, ast.parse, extent, "shape", "eval").body
@@ -215,7 +215,7 @@ class _Parameters:
         return self.executor.eval(node)
 
     def _annotation(self, arg: ast.arg, kind: Any) -> Any:
-        """The type given by an annotation; an annotation that is a string is evaluated."""
+        """Return the type given by an annotation, evaluating string annotations."""
         if not isinstance(kind, str) or arg.annotation is None:
             return kind
         node = arg.annotation
@@ -229,7 +229,7 @@ class _Parameters:
 
 
 def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
-    """The dtype of a symbol: the dtype of the statement ``n = T.int64()``, or else int32."""
+    """Return the dtype of a symbol from its statement ``n = T.int64()``, or else int32."""
     for node in statements:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and not node.value.args:
             targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -239,7 +239,7 @@ def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
 
 
 def _names_constexpr(arg: ast.arg, kind: Any) -> bool:
-    """Return whether a parameter is annotated as ``T.constexpr``, evaluated or, as a string, not yet."""
+    """Return whether a parameter is annotated as ``T.constexpr``, even in an unevaluated string."""
     if isinstance(kind, str) and arg.annotation is not None:
         return kind.split("[")[0].split(".")[-1].strip() == "constexpr"
     return isinstance(kind, ConstexprMarker)

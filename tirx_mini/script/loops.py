@@ -1,4 +1,4 @@
-"""Loops of the kernel: ``Tx.serial``, ``Tx.unroll``, ``Tx.grid``."""
+"""Loops of kernels: ``Tx.serial``, ``Tx.unroll``, ``Tx.grid``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def serial(
     unroll: bool | None = None,
     dtype: str | None = None,
 ) -> Loop:
-    """A loop of the kernel, executed iteration by iteration.
+    """Return a serial loop of the kernel, executed iteration by iteration.
 
     dtype: of its variable; by default that of the bounds.
 
@@ -57,7 +57,7 @@ def unroll(
     parallel: bool = False,
     dtype: str | None = None,
 ) -> Loop:
-    """A loop that is fully unrolled; its bounds are constants.
+    """Return a fully unrolled loop, whose bounds are constants.
 
     In TVM's dialects they may be known at run time: then CUDA's compiler is asked to unroll the loop.
     """
@@ -70,7 +70,7 @@ def unroll(
 def vectorized(
     *bounds: ExprLike, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
 ) -> Loop:
-    """A loop over the elements of a vector: accesses of up to 16 bytes where they are neighbours and aligned.
+    """Return a vectorised loop, with accesses of up to 16 bytes where they are contiguous and aligned.
 
     Where they are not, or where the body does more than to load, compute and store, the loop is unrolled.
     """
@@ -83,14 +83,14 @@ def parallel(
     annotations: Mapping[str, Any] | None = None,
     dtype: str | None = None,
 ) -> Loop:
-    """A loop whose iterations the cores of a CPU share; on a GPU each thread executes all of them."""
+    """Return a loop distributed over the cores of a CPU; on a GPU, each thread executes all iterations."""
     return loop(PARALLEL if current("T.parallel").spelling == TIR else SERIAL, _stepped(bounds, step, dtype))
 
 
 def thread_binding(
     *bounds: Any, thread: str | None = None, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
 ) -> Loop:
-    """A loop whose iterations are the CTAs or threads that `thread` counts: "blockIdx.x", "threadIdx.x", …."""
+    """Return a loop whose iterations are the CTAs or threads of `thread`: "blockIdx.x", "threadIdx.x", …."""
     if not thread and bounds and isinstance(bounds[-1], str):
         bounds, thread = bounds[:-1], bounds[-1]
     if thread is None or not thread.startswith(("blockIdx.", "threadIdx.")) or thread[-1] not in "xyz":
@@ -100,7 +100,7 @@ def thread_binding(
 
 
 def _stepped(bounds: tuple[Any, ...], step: int | None, dtype: str | None = None) -> tuple[Any, ...]:
-    """The bounds of a loop, with a step, and of the type that its variable is to have."""
+    """Return the bounds and step of a loop, converted to the type of its variable."""
     given = bounds if step is None or len(bounds) == 3 else (0, *bounds, step)[-3:]
     if dtype is None:
         return given
@@ -109,13 +109,13 @@ def _stepped(bounds: tuple[Any, ...], step: int | None, dtype: str | None = None
 
 
 def grid(*extents: ExprLike, dtype: str | None = None) -> Loop:
-    """Nested loops: ``for i, j in Tx.grid(m, n)``."""
+    """Return nested serial loops: ``for i, j in Tx.grid(m, n)``."""
     loops = (loop(SERIAL, _stepped((extent,), None, dtype)) for extent in extents)
     return Loop(tuple(part for each in loops for part in each.ranges), SERIAL)
 
 
 def loop_variables(names: Sequence[str | None], spans: Sequence[Span], description: Loop) -> list[Var]:
-    """The variables of the ranges of a loop.
+    """Return the variables of a loop's ranges.
 
     names: those of the statement, None for what is no plain name. The variables have them, unless the values of the
         names are computed from the variables.

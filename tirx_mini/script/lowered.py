@@ -1,4 +1,4 @@
-"""Statements that only lowered kernels have, as the printer writes them."""
+"""Statements that occur only in lowered kernels, as printed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def launch(
     smem_bytes: int = 0,
     programmatic: bool = False,
 ) -> None:
-    """The launch configuration of a lowered kernel."""
+    """Set the launch configuration of a lowered kernel."""
     sizes = [*_three(grid, "grid"), threads, *_three(cluster, "cluster"), smem_bytes + 1]
     if any(int_value(size) is None or int(size) < 1 for size in sizes):
         raise TirxError("a launch has positive numbers of CTAs and threads", hint="write Tx.launch((4, 1, 1), 128)")
@@ -56,7 +56,7 @@ def tensor_map(
     l2_promotion: int = 128,
     nan_fill: bool = False,
 ) -> Any:
-    """A tensor map of a lowered kernel."""
+    """Declare a tensor map of a lowered kernel."""
     builder = current("Tx.tensor_map")
     if not isinstance(buffer, Buffer) or not all(isinstance(part, tuple) for part in (dims, strides, box)):
         raise TirxError("a tensor map is made of a buffer, and of tuples of numbers", hint="pass dims, strides and box")
@@ -67,7 +67,7 @@ def tensor_map(
 
 
 def node(kind: str, *parts: Any) -> Expr:
-    """An expression exactly as given; written with operators, it would be simplified."""
+    """Build an expression exactly as given, without the simplification that operators perform."""
     if kind not in ("cast", "select", "unary", "binary"):
         raise TirxError(f"Tx.node makes no {described(kind)}", hint='write Tx.node("binary", "+", "int32", a, b)')
     exprs = [as_expr(part) for part in parts if not isinstance(part, str)]

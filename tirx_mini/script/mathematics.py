@@ -1,4 +1,4 @@
-"""Functions of values: ``T.exp2(x)``, ``T.sin(x)``, ``T.popcount(x)``.
+"""Elementary functions: ``T.exp2(x)``, ``T.sin(x)``, ``T.popcount(x)``.
 
 A result has the type of its operands. Numbers of 16 bits are computed in float32 and rounded, as CUDA's functions of
 `half` do; integers become float32.
@@ -37,7 +37,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 def _type(values: Sequence[ExprLike]) -> DataType:
-    """The common type of values; literals take the others' type."""
+    """Return the common type of values; literals take the others' type."""
     given = [as_expr(value).dtype for value in values if not isinstance(value, (bool, int, float))]
     return reduce(promote, given) if given else FLOAT32
 
@@ -50,7 +50,7 @@ def _call(name: str, *values: ExprLike, **modifiers: Any) -> Call:
 
 
 def _single(function: Callable[..., Expr], double: str, *values: ExprLike) -> Expr:
-    """`function` of float32 values, or for float64 the instruction `double`."""
+    """Apply a float32 `function`, or for float64 the instruction `double`."""
     kind = _type(values)
     if kind == "float64":
         return _call(double, *values)
@@ -59,48 +59,48 @@ def _single(function: Callable[..., Expr], double: str, *values: ExprLike) -> Ex
 
 
 def exp2(x: ExprLike) -> Expr:
-    """2 to the power of `x` (``ex2.approx``)."""
+    """Return 2 to the power of `x` (``ex2.approx``)."""
     return _single(lambda value: _call("ex2.approx", value, ftz=False), "exp2.f64", x)
 
 
 def exp(x: ExprLike) -> Expr:
-    """e to the power of `x`: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
+    """Return e to the power of `x`, computed as 2 to the power of x · log2(e) like CUDA's ``__expf``."""
     return _single(lambda value: exp2(binary("*", value, LOG2_E)), "exp.f64", x)
 
 
 def log2(x: ExprLike) -> Expr:
-    """The logarithm of `x` to the base 2 (``lg2.approx``)."""
+    """Return the base-2 logarithm of `x` (``lg2.approx``)."""
     return _single(lambda value: _call("lg2.approx", value, ftz=False), "log2.f64", x)
 
 
 def log(x: ExprLike) -> Expr:
-    """The natural logarithm of `x`: log2(x) · ln(2), as CUDA's ``__logf``."""
+    """Return the natural logarithm of `x`, computed as log2(x) · ln(2) like CUDA's ``__logf``."""
     return _single(lambda value: binary("*", log2(value), 1 / LOG2_E), "log.f64", x)
 
 
 def sqrt(x: ExprLike) -> Expr:
-    """The square root of `x`, rounded to nearest."""
+    """Return the square root of `x`, rounded to nearest."""
     return _single(lambda value: _call("sqrt.rn", value), "sqrt.f64", x)
 
 
 def rsqrt(x: ExprLike) -> Expr:
-    """1 / the square root of `x` (``rsqrt.approx``)."""
+    """Return the reciprocal square root of `x` (``rsqrt.approx``)."""
     return _single(lambda value: _call("rsqrt.approx", value, ftz=False), "rsqrt.f64", x)
 
 
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
-    """x * y + z, rounded once."""
+    """Return x * y + z with a single rounding."""
     return _single(lambda *values: _call("fma.rn", *values), "fma.f64", x, y, z)
 
 
 def sigmoid(x: ExprLike) -> Expr:
-    """1 / (1 + e to the power of -`x`)."""
+    """Return the logistic function, 1 / (1 + e to the power of -`x`)."""
     value = as_expr(x)
     return binary("/", 1.0, binary("+", 1.0, exp(unary("-", value))))
 
 
 def _from_library(name: str, double: str, parameters: str) -> Callable[..., Expr]:
-    """A function of CUDA's mathematical library, whose entry for float32 is `name`."""
+    """Return a function of CUDA's math library, whose float32 entry is `name`."""
 
     def function(*values: ExprLike) -> Expr:
         if len(values) != len(names):
@@ -115,7 +115,7 @@ def _from_library(name: str, double: str, parameters: str) -> Callable[..., Expr
 
 
 def _to_whole_number(name: str) -> Callable[..., Expr]:
-    """A function that rounds numbers, and leaves integers as they are."""
+    """Return a function that rounds floats and leaves integers unchanged."""
 
     def function(x: ExprLike) -> Expr:
         value = as_expr(x)
@@ -126,7 +126,7 @@ def _to_whole_number(name: str) -> Callable[..., Expr]:
 
 
 def _described(function: Callable[..., Expr], name: str, doc: str, parameters: str) -> Callable[..., Expr]:
-    """The function with the name, the docstring and the signature that `help` shows."""
+    """Set the name, docstring and signature of a function for `help`."""
     kind = Parameter.POSITIONAL_OR_KEYWORD
     shown = [Parameter(each, kind, annotation="ExprLike") for each in parameters.split(", ")]
     function.__name__ = function.__qualname__ = name
@@ -136,14 +136,14 @@ def _described(function: Callable[..., Expr], name: str, doc: str, parameters: s
 
 
 def nextafter(x: ExprLike, y: ExprLike) -> Expr:
-    """The neighbour of `x` among the numbers of its type, towards `y`. Raises `TirxError` for numbers of 16 bits."""
+    """Return the neighbour of `x` towards `y` in its type. Raises `TirxError` for 16-bit floats."""
     if _type((x, y)) in _HALVES:
         raise TirxError("T.nextafter is for float32 and float64", hint="add 1 to the bits: T.reinterpret('uint16', x)")
     return _single(lambda *values: _call("nextafterf", *values), "nextafter.f64", x, y)
 
 
 def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
-    """`x` times 2 to the power of a whole number."""
+    """Return `x` times 2 to the power of an integer."""
     power = cast("int32", exponent)
     if _type((x,)) == "float64":
         return _call("ldexp.f64", x, power)
@@ -156,7 +156,7 @@ def isinf(x: ExprLike) -> Expr:
 
 
 def isfinite(x: ExprLike) -> Expr:
-    """Return whether `x` is a number: neither infinite nor NaN."""
+    """Return whether `x` is finite, neither infinite nor NaN."""
     return _compared("<", x)
 
 
@@ -168,12 +168,12 @@ def _compared(op: str, x: ExprLike) -> Expr:
 
 
 def popcount(x: ExprLike) -> Expr:
-    """How many bits of `x` are set, as a value of its type."""
+    """Return the number of set bits of `x`, in its type."""
     return cast(as_expr(x).dtype, _of_bits("popc", x))
 
 
 def clz(x: ExprLike) -> Expr:
-    """How many zeros are above the highest bit of `x` that is set: all bits of its type where none is."""
+    """Return the number of leading zeros of `x`, or all bits of its type for 0."""
     return cast("int32", _of_bits("clz", x))
 
 
@@ -189,7 +189,7 @@ def _of_bits(name: str, x: ExprLike) -> Expr:
 
 
 def dp4a(vec1: ExprLike, vec2: ExprLike, acc: ExprLike = 0) -> Expr:
-    """`acc` plus the products of the four bytes of `vec1` and of `vec2`, which are signed unless their type is not."""
+    """Return `acc` plus the dot product of the four bytes of `vec1` and `vec2`, signed unless their type is not."""
     words, types = [], []
     for vector in (as_expr(vec1), as_expr(vec2)):
         if vector.dtype.bits * vector.dtype.lanes != 32 or not vector.dtype.scalar.is_integer:

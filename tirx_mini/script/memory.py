@@ -1,4 +1,4 @@
-"""Storage: the shared-memory pool, and the functions of the `Tx` namespace that allocate and declare buffers."""
+"""Storage of kernels: functions of the `Tx` namespace that allocate and declare buffers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def buffer_type(
     layout: Layout | None = None,
     align: int = 0,
 ) -> BufferType:
-    """``A: Tx.Buffer((M, K), "float16")``: an argument in global memory, row-major unless `layout` is given."""
+    """Return the type of a global-memory argument, row-major by default: ``A: Tx.Buffer((M, K), "float16")``."""
     try:
         dims, kind = shape_of(shape, "a buffer", symbolic=True), data_type(dtype)
         if all(isinstance(extent, int) for extent in dims):
@@ -73,7 +73,7 @@ def match_buffer(
     *,
     layout: Layout | str | None = None,
 ) -> Buffer:
-    """``A = T.match_buffer(A_ptr, (256,), "float32")``: the buffer to which a pointer argument points.
+    """Return the buffer to which a pointer argument points: ``A = T.match_buffer(A_ptr, (256,), "float32")``.
 
     strides: distances between neighbours in elements, instead of a layout.
     scope: "global".
@@ -127,7 +127,7 @@ def alloc_buffer(
     allocated_addr: Any = None,
     annotations: Mapping[str, Any] | None = None,
 ) -> Buffer:
-    """New storage in `scope`: "local" (registers, one copy per thread; the default) or "shared" (one copy per CTA).
+    """Allocate storage in `scope`: "local" (per-thread registers, the default) or "shared" (per CTA).
 
     strides: distances between neighbours in elements, instead of a layout.
     data, elem_offset, byte_offset, allocated_addr: of existing storage, as for `decl_buffer`.
@@ -157,12 +157,12 @@ def alloc_buffer(
 def alloc_local(
     shape: Shape, dtype: DTypeLike = "float32", *, layout: Layout | None = None, name: str | None = None
 ) -> Buffer:
-    """Registers: `shape` elements per thread."""
+    """Allocate registers: `shape` elements per thread."""
     return alloc_buffer(shape, dtype, "local", layout=layout, name=name)
 
 
 def wg_reg_tile(elem_per_thread: int, dtype: DTypeLike = "float32") -> Buffer:
-    """Registers of a warpgroup as a tile of 128 rows: thread t holds row t, which has `elem_per_thread` elements."""
+    """Allocate a warpgroup's register tile of 128 rows: thread t holds the `elem_per_thread` elements of row t."""
     registers = alloc_local((elem_per_thread,), dtype)
     return registers.view(128, elem_per_thread, layout=tcgen05_ld_layout(elem_per_thread))
 
@@ -175,12 +175,12 @@ def alloc_shared(
     align: int = 0,
     name: str | None = None,
 ) -> Buffer:
-    """Shared memory: `shape` elements per CTA, placed by the compiler."""
+    """Allocate shared memory: `shape` elements per CTA, placed by the compiler."""
     return alloc_buffer(shape, dtype, "shared", layout=layout, align=align, name=name)
 
 
 def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None, *, scope: str = "local") -> Any:
-    """A mutable variable, like one declared by ``x: Tx.int32``: reading the name loads it, assigning stores to it.
+    """Allocate a mutable variable, like ``x: Tx.int32``: reading the name loads it, assigning stores to it.
 
     scope: "local" (each thread has its own) or "shared" (the CTA has one). As in TVM, it may be the second argument.
     """
@@ -198,12 +198,12 @@ def alloc_scalar(dtype: DTypeLike = "float32", name: str | None = None, *, scope
 
 
 def shared_scalar(dtype: DTypeLike = "float32") -> Any:
-    """A mutable variable in shared memory, one for the CTA."""
+    """Allocate a mutable variable in shared memory, one per CTA."""
     return alloc_scalar(dtype, scope="shared")
 
 
 def variable_name(default: str, given: bool = False) -> str:
-    """The name of the variable to which the object under construction is assigned.
+    """Return the name of the variable to which the object under construction is assigned.
 
     given: whether the user chose `default`, which is then the name of a part of an object of the user's own class.
     """
@@ -227,7 +227,7 @@ def decl_buffer(
     source: Buffer | None = None,
     name: str | None = None,
 ) -> Buffer:
-    """A name for existing storage: tensor memory at `allocated_addr`, or a view of another buffer.
+    """Declare existing storage: tensor memory at `allocated_addr`, or a view of another buffer.
 
     data: a pointer to the first element, as `buf.data` or `buf.ptr_to([i, j])`.
     source: the buffer itself, instead of a pointer.
@@ -276,7 +276,7 @@ def _address(value: Any) -> Expr:
 
 
 def address_of(place: Buffer | Expr) -> Expr:
-    """A pointer to a buffer's first element, or to the element ``buf[i]``."""
+    """Return a pointer to a buffer's first element, or to the element ``buf[i]``."""
     if isinstance(place, Buffer):
         return place.data
     if isinstance(place, Var) and place.dtype == "tensormap":

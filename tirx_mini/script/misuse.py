@@ -1,4 +1,4 @@
-"""Calls that fail in Python: the error pages for exceptions that a kernel's calls raise while it is read.
+"""Error pages for exceptions raised by a kernel's calls during parsing.
 
 A function of this package that is called in a wrong way gets a sentence about the call. A function of the user keeps
 its own exception, with the line that raised it.
@@ -26,7 +26,7 @@ _PYTHON = ("builtins", "math", "numpy", "operator", "itertools", "functools")
 
 
 def is_ours(function: Any) -> bool:
-    """Return whether a callable belongs to this package: to the language, its library or its layouts."""
+    """Return whether a callable belongs to this package: the language, its library or its layouts."""
     if isinstance(function, functools.partial):
         return is_ours(function.func)
     if hasattr(type(function), "of_library"):  # an inline function
@@ -36,7 +36,7 @@ def is_ours(function: Any) -> bool:
 
 
 def form_of(function: Callable[..., Any], written: str) -> str | None:
-    """The call ``written(parameters)``, or None where Python has no parameters for the function."""
+    """Return the call ``written(parameters)``, or None for a function without an inspectable signature."""
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "span")]
     except (TypeError, ValueError):
@@ -59,15 +59,13 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def signature_hint(function: Callable[..., Any], written: str) -> str:
-    """The hint that shows how a function is called."""
+    """Return the hint that shows a function's signature."""
     form = form_of(function, written)
     return f"its signature is {form}" if form is not None else f"`help({written})` in Python describes it"
 
 
 def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """The reason for which the arguments do not fit a function's parameters, as the end of a sentence; None if they
-    fit.
-    """
+    """Return why the arguments do not match a function's parameters, as the end of a sentence, or None."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -80,7 +78,7 @@ def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
 
 
 def unfitting(parameters: Iterable[inspect.Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """The same for the parameters of a call that Python cannot bind."""
+    """Return why arguments do not match given parameters, as the end of a sentence, or None."""
     known = {p.name: p for p in parameters}
     by_place = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     kinds = {p.kind for p in known.values()}
@@ -106,7 +104,7 @@ def foreign(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
 ) -> TirxError:
-    """The page at `span` for an exception of a call.
+    """Return the error page at `span` for an exception of a call.
 
     called: the function, or None for what Python does by itself. written: how the kernel names it.
     """
@@ -137,7 +135,7 @@ def foreign(
 def _refused(
     error: Exception, span: Span, function: Any, written: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> TirxError:
-    """The page for a function of this package that fails on its arguments."""
+    """Return the error page for a function of this package that fails on its arguments."""
     hint = signature_hint(function, written)
     why = mismatch(function, args, kwargs)
     if why is not None:
@@ -154,12 +152,12 @@ def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 @functools.cache
 def _libraries() -> tuple[str, ...]:
-    """The folders of Python's own modules and of installed ones."""
+    """Return the folders of Python's own modules and of installed packages."""
     return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def _users_line(traceback: TracebackType | None) -> Span | None:
-    """The innermost line of the user's own code, which is neither in this package nor in a library of Python."""
+    """Return the innermost line of the user's own code, outside this package and all libraries."""
     place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -170,7 +168,7 @@ def _users_line(traceback: TracebackType | None) -> Span | None:
 
 
 def _needs_python(written: str, value: Expr, span: Span) -> TirxError:
-    """The page for a function of NumPy or of Python's library that is given a value of the kernel."""
+    """Return the error page for a NumPy or standard-library function applied to a run-time value."""
     return TirxError(
         f"{written}() is a function of Python, but its argument is only known when the kernel runs",
         span,
@@ -181,7 +179,7 @@ def _needs_python(written: str, value: Expr, span: Span) -> TirxError:
 
 
 def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
-    """The page for an operator that the operands do not have."""
+    """Return the error page for an operator that the operands do not support."""
     whole = next((value for value in operands if isinstance(value, Buffer)), None)
     if whole is not None:
         hint = f"use an element, {whole.name}[…], or a tile primitive such as Tx.copy"
@@ -191,7 +189,7 @@ def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
 
 
 def unfound(owner: Any, key: Any, error: Exception, shown: str, span: Span) -> TirxError | None:
-    """The page for an element that a container of Python does not have; None for another object."""
+    """Return the error page for a missing element of a Python container, or None for other objects."""
     if not isinstance(owner, (list, tuple, str, range, bytes, dict)):
         return None
     kind = type(owner).__name__
@@ -206,7 +204,7 @@ def unfound(owner: Any, key: Any, error: Exception, shown: str, span: Span) -> T
 
 
 def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
-    """The page for an object that has no elements."""
+    """Return the error page for indexing an object without elements."""
     if hasattr(owner, "depth") and hasattr(owner, "ptr_to"):
         hint = f"write `{shown}.ptr_to([stage])` for a pointer to the barrier of a stage"
     elif callable(owner):
@@ -217,7 +215,7 @@ def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
 
 
 def not_assigned(owner: Any, shown: str, span: Span) -> TirxError:
-    """The page for an assignment to an element of an object that has none."""
+    """Return the error page for assigning to an element of an object without elements."""
     message = f"cannot assign to an element of `{shown}`, which is {described(owner)}"
     return TirxError(message, span, "assign to an element of a buffer, a list or a dict")
 
@@ -229,7 +227,7 @@ def not_callable(value: Any, shown: str, span: Span) -> TirxError:
 
 
 def not_iterable(value: Any, span: Span) -> TirxError:
-    """The page for a loop over what has no elements."""
+    """Return the error page for a loop over a non-iterable value."""
     kind = f", a value of {value.dtype}," if isinstance(value, Expr) else ""
     message = f"cannot iterate over {described(value)}{kind} at compile time"
     return TirxError(message, span, "iterate over range(…), Tx.serial(…), a tuple, a list or a dict")
@@ -238,7 +236,7 @@ def not_iterable(value: Any, span: Span) -> TirxError:
 def argument_about(
     value: Any, node: ast.expr, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> ast.expr | None:
-    """The syntax of the one argument of a call that has this value, or None where none or several have."""
+    """Return the syntax of the only argument with this value, or None if there is not exactly one."""
     if value is None or not isinstance(node, ast.Call) or any(isinstance(arg, ast.Starred) for arg in node.args):
         return None
     found = [place for place, arg in zip(node.args, args, strict=False) if arg is value]

@@ -1,4 +1,4 @@
-"""Python objects that the loops and branches of a kernel would change.
+"""Checks against mutating Python objects in the loops and branches of a kernel.
 
 The front end reads the body of a loop or branch once, however often the kernel executes it. What Python changes there
 is changed once, while the kernel is read, so only an object that the same body makes may be changed in it.
@@ -24,7 +24,7 @@ _CHANGES = frozenset(
 
 
 def check_kept(builder: Builder, owner: Any, what: Callable[[], str], span: Span) -> None:
-    """Reject a change of the Python object `owner` in a loop or branch of the kernel that did not make it.
+    """Reject a mutation of the Python object `owner` in a kernel loop or branch that did not create it.
 
     what: makes the text of the change, for the error page only, because it takes time.
     """
@@ -47,7 +47,7 @@ def check_kept(builder: Builder, owner: Any, what: Callable[[], str], span: Span
 def check_call(
     builder: Builder, function: Any, args: tuple[Any, ...], what: Callable[[], str], span: Span
 ) -> None:
-    """Reject a call that changes a container or an iterator in a loop or branch of the kernel that did not make it."""
+    """Reject a call that mutates a container or iterator in a kernel loop or branch that did not create it."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, _CONTAINERS) and getattr(function, "__name__", "") in _CHANGES:
         check_kept(builder, owner, what, span)
@@ -56,12 +56,12 @@ def check_call(
 
 
 def is_new(function: Any) -> bool:
-    """Return whether the result of a call may be a new object; a container gives one that it held before."""
+    """Return whether a call may return a new object; containers return previously held ones."""
     return not isinstance(getattr(function, "__self__", None), _CONTAINERS) or function.__name__ == "copy"
 
 
 def attributes(builder: Builder, function: Any) -> Mapping[str, Any] | None:
-    """The attributes that a method of a user's object may change in a loop of the kernel; None where it may do so.
+    """Return a snapshot of the attributes that a method must not change in a kernel loop, or None.
 
     The objects of this package keep what changes in variables of the kernel.
     """
@@ -76,7 +76,7 @@ def attributes(builder: Builder, function: Any) -> Mapping[str, Any] | None:
 def check_attributes(
     builder: Builder, function: Any, before: Mapping[str, Any] | None, what: Callable[[], str], span: Span
 ) -> None:
-    """Reject a method that changed attributes of its object, given those from before the call."""
+    """Reject a method that changed its object's attributes, given a snapshot from before the call."""
     if before is None:
         return
     after = vars(function.__self__)

@@ -1,4 +1,4 @@
-"""Calls of CUDA functions whose source the kernel brings with it, or that CUDA C++ has."""
+"""Calls of CUDA functions that the kernel defines as source code, or that CUDA C++ provides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .handles import data_type
 
 
 def func_call(*args: Any, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
-    """``T.cuda.func_call("clamp", x, source_code="__device__ float clamp(float x) {…}", return_type="float32")``.
+    """Call a CUDA function that the kernel defines as source code.
+
+    ``T.cuda.func_call("clamp", x, source_code="__device__ float clamp(float x) {…}", return_type="float32")``.
 
     The compiler emits the source and the call. The simulator does not know what the function does, and its verdict is
     at best "incomplete", unless ``tirx_mini.simulate(…, functions={"clamp": …})`` says what it computes.
@@ -31,7 +33,7 @@ def func_call(*args: Any, function: str | None = None, source_code: str = "", re
 
 
 def call_extern(dtype: Any, function: str, *args: Any) -> Any:
-    """``T.call_extern("float32", "rsqrtf", x)``: a function that CUDA C++ has; else as `func_call`."""
+    """Call a function that CUDA C++ provides, ``T.call_extern("float32", "rsqrtf", x)``, or else as `func_call`."""
     return _call("T.call_extern", function, args, "", dtype)
 
 

@@ -21,13 +21,13 @@ def _of_all(op: str, *values: Any) -> Any:
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """``T.Div``: of integers the quotient without its fraction, where neither is negative, as in an index."""
+    """Return ``T.Div``, which truncates for non-negative integers, as in indices."""
     whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
     return binary("//" if whole else "/", a, b)
 
 
 def _limit(which: str, dtype: Any) -> Expr:
-    """The smallest or largest finite value of a dtype: `which` is "min" or "max"."""
+    """Return the smallest or largest finite value of a dtype; `which` is "min" or "max"."""
     kind = data_type(dtype)
     if kind.is_integer:
         return const(int(getattr(np.iinfo(str(kind)), which)), kind)
@@ -35,7 +35,7 @@ def _limit(which: str, dtype: Any) -> Expr:
 
 
 def _of_two(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operator of Python as a function of the language, whose parameters have names."""
+    """Wrap a Python operator as a language function with named parameters."""
 
     def operation(a: Any, b: Any) -> Any:
         return function(a, b)

@@ -1,6 +1,6 @@
-"""TVM's functions of CUDA C++ on pairs in one register: two float32 in 64 bits, two bfloat16 in 32, the first lowest.
+"""TVM's packed-pair functions of CUDA C++: two float32 in 64 bits or two bfloat16 in 32, lowest first.
 
-They are written in expressions and instructions of the language, so the simulator and the compiler know them.
+They are implemented by expressions and instructions of the language, which the simulator and the compiler support.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .instructions import namespace
 
 
 def _bits(value: Any, width: int) -> Expr:
-    """A number's bits, or an integer of that width as it is."""
+    """Return a number's bits, or an integer of that width unchanged."""
     expr = as_expr(value)
     if expr.dtype.is_float and expr.dtype.bits == width:
         return reinterpret(f"uint{width}", expr)
@@ -43,33 +43,33 @@ def _cvt(dtype: str, *values: Any, atype: str, satfinite: bool = False) -> Any:
 
 
 def make_float2(x: Any, y: Any) -> Expr:
-    """Two numbers as a pair of float32."""
+    """Pack two numbers into a pair of float32."""
     low, high = (cast("uint64", _bits(cast("float32", as_expr(value)), 32)) for value in (x, y))
     return binary("|", binary("<<", high, const(32, "uint64")), low)
 
 
 def float2_x(packed: Any) -> Expr:
-    """The first number of a pair of float32."""
+    """Return the first number of a float32 pair."""
     return reinterpret("float32", cast("uint32", _bits(packed, 64)))
 
 
 def float2_y(packed: Any) -> Expr:
-    """The second number of a pair of float32."""
+    """Return the second number of a float32 pair."""
     return reinterpret("float32", cast("uint32", binary(">>", _bits(packed, 64), const(32, "uint64"))))
 
 
 def float22bfloat162_rn(v0: Any, v1: Any) -> Expr:
-    """Two float32 as a pair of bfloat16, to the nearest."""
+    """Round two float32 to a pair of bfloat16."""
     return _cvt("bf16x2", v1, v0, atype="f32")
 
 
 def float22bfloat162_rn_from_float2(packed: Any) -> Expr:
-    """A pair of float32 as one of bfloat16, to the nearest."""
+    """Round a float32 pair to a bfloat16 pair."""
     return float22bfloat162_rn(float2_x(packed), float2_y(packed))
 
 
 def bfloat1622float2(packed: Any) -> Expr:
-    """A pair of bfloat16 as one of float32."""
+    """Convert a bfloat16 pair to a float32 pair."""
     word = _bits(packed, 32)
     low = cast("uint64", binary("<<", word, const(16, "uint32")))
     high = cast("uint64", binary("&", word, const(0xFFFF0000, "uint32")))
@@ -77,19 +77,19 @@ def bfloat1622float2(packed: Any) -> Expr:
 
 
 def fp8x4_e4m3_from_float4(x: Any, y: Any, z: Any, w: Any) -> Expr:
-    """Four float32 as e4m3 in the bytes of 32 bits, the first lowest; what is too large becomes 448."""
+    """Convert four float32 to e4m3 bytes of a 32-bit word, first lowest, saturating at 448."""
     low, high = (_cvt("e4m3x2", second, first, atype="f32", satfinite=True) for first, second in ((x, y), (z, w)))
     return binary("|", binary("<<", cast("uint32", high), const(16, "uint32")), cast("uint32", low))
 
 
 def _as_float(dtype: str, src: Any) -> Expr:
-    """A number of 16 bits, or its bits, as float32."""
+    """Convert a 16-bit number, or its bits, to float32."""
     expr = as_expr(src)
     return cast("float32", expr if expr.dtype == dtype else reinterpret(dtype, _bits(expr, 16)))
 
 
 def _convert(count: int, target: str, source: str, name: str, dst: Any, src: Any) -> None:
-    """Convert so many elements of registers, from an address on, to another type at another address."""
+    """Convert `count` register elements at one address to another type at another address."""
     to, at = (_register(name, address, dtype) for address, dtype in ((dst, target), (src, source)))
     builder = current(name)
     for i in range(count):
@@ -109,7 +109,7 @@ def _register(name: str, address: Any, dtype: str) -> AddressOf:
 
 
 def get_tmem_addr(addr: Any, row_offset: Any, col_offset: Any) -> Expr:
-    """An address of tensor memory moved by lanes and columns."""
+    """Offset a tensor-memory address by lanes and columns."""
     row = binary("<<", cast("uint32", as_expr(row_offset)), const(16, "uint32"))
     return binary("+", binary("+", cast("uint32", as_expr(addr)), row), cast("uint32", as_expr(col_offset)))
 

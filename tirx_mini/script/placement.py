@@ -1,4 +1,4 @@
-"""How much memory buffers take, how they are aligned, and whether a view fits into its source."""
+"""Sizes and alignment of buffers, and bounds checks of views."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx_mini.wording import described
 
 
 def placed(layout: Any, shape: Any, strides: Sequence[int] | None) -> Any:
-    """The layout of an argument `layout`, where TVM writes "default" for row-major, or of `strides`."""
+    """Return the layout of an argument `layout` ("default" means row-major, as in TVM) or `strides`."""
     if layout == "default":
         layout = None
     if not strides:
@@ -44,7 +44,7 @@ def check_view(view: Buffer) -> None:
 
 
 def _own_elements(view: Buffer) -> int:
-    """The number of elements of a view that one thread (or shared memory) holds."""
+    """Return the number of a view's elements that one thread (or shared memory) holds."""
     places = [axis for axis in _axes(view.layout) if axis in (m, TCol)]
     return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
 
@@ -54,7 +54,7 @@ def _axes(layout: Any) -> tuple[Axis, ...]:
 
 
 def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
-    """The layout in the shape of a buffer: TVM's layouts are lists of iters, without dimensions.
+    """Reshape a layout to a buffer's shape, since TVM's layouts are lists of iters without dimensions.
 
     Raises TirxError for one that does not have the elements of `shape`, or whose iters it cuts.
     """
@@ -76,9 +76,7 @@ def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
 
 
 def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """The default alignment in bytes: a swizzled tile is aligned to its atom (8 rows of the swizzle's width), barriers
-    to 8 bytes, other buffers to 16.
-    """
+    """Return the default alignment in bytes: a swizzle atom for swizzled tiles, 8 for barriers, and 16 otherwise."""
     if isinstance(layout, ComposeLayout):
         return layout.swizzle.mode.atom_bytes
     if dtype == "uint64" or stored_bytes(shape, dtype, layout) < 16:
@@ -87,7 +85,7 @@ def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
 
 
 def stored_bytes(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
-    """The size in bytes from the first to the last element, as placed by the layout."""
+    """Return the size in bytes from the first to the last element in the layout."""
     if layout is None:
         return Buffer("", shape, dtype).nbytes
     return -(-layout.cosize() * dtype.bits // 8)

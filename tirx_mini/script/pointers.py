@@ -1,4 +1,4 @@
-"""Pointers, and names of storage that TVM declares in other words."""
+"""Pointers, and TVM's alternative names of storage declarations."""
 
 from __future__ import annotations
 
@@ -32,37 +32,38 @@ if TYPE_CHECKING:
 
 
 def isnullptr(x: Any) -> Expr:
-    """Return whether a pointer is null: never, because a kernel's pointers point to its buffers."""
+    """Return False for any pointer, since kernel pointers refer to buffers."""
     if not isinstance(x, (Buffer, AddressOf)) and not (isinstance(x, Expr) and x.dtype.is_handle):
         raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {described(x)}")
     return const(False)
 
 
 def ptr(dtype: DTypeLike, storage_scope: str = "global") -> DType:
-    """The type of a pointer, as ``T.handle(dtype, storage_scope)``."""
+    """Return the type of a pointer, as ``T.handle(dtype, storage_scope)``."""
     data_type(dtype)
     return DType(HANDLE)
 
 
 def Var(name: str | None = None, dtype: DTypeLike = "int32") -> Any:
-    """A symbolic extent of arguments with a name, as ``name = T.int32()``."""
+    """Declare a named symbolic extent, as ``name = T.int32()``."""
     if name is not None and not isinstance(name, str):
         raise TirxError(f"the name of T.Var must be a string, not {described(name)}", hint='write T.Var("n", "int32")')
     return current("T.Var").symbol(name or "v", data_type(dtype))
 
 
 def var(dtype: DTypeLike, name: str = "") -> Any:
-    """The same, with the type first."""
+    """Declare a named symbolic extent, with the type first."""
     return Var(name, dtype)
 
 
 def type_annotation(dtype: DTypeLike) -> DataType:
-    """A dtype where TVM passes one as an argument."""
+    """Return a dtype where TVM passes one as an argument."""
     return data_type(dtype)
 
 
 def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw_mask: int) -> Expr:
-    """The pointer `offset` elements of `ptype` after `data`. extent, rw_mask: what is accessed, and how."""
+    """Return the pointer `offset` elements of `ptype` after `data`. extent, rw_mask: the size and kind of the access.
+    """
     pointer, kind = data.data if isinstance(data, Buffer) else data, data_type(ptype)
     if not isinstance(pointer, AddressOf):
         raise TirxError(f"T.tvm_access_ptr expects the pointer of a buffer, such as buf.data, not {described(data)}")
@@ -77,7 +78,7 @@ def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw
 def decl_scalar(
     dtype: DTypeLike, data: Any, scope: str, elem_offset: Any = None, byte_offset: int | None = None
 ) -> Buffer:
-    """A mutable variable in existing storage: the element `elem_offset` elements after `data`."""
+    """Declare a mutable variable in existing storage, `elem_offset` elements after `data`."""
     builder, kind = current("T.decl_scalar"), data_type(dtype)
     source, first = pointed(data, kind)
     if scope not in (source.scope, "shared.dyn"):
@@ -91,7 +92,7 @@ def decl_scalar(
 def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides: Any = None, elem_offset: Any = None,
            byte_offset: int | None = None, scope: str = "global", align: int = 0, offset_factor: int = 0,
            layout: Any = None, allocated_addr: Any = None, buffer_name: str = "") -> Any:  # fmt: skip
-    """A view of the storage at `data`, or without it the type of an argument, as ``T.Buffer(shape, dtype)``."""
+    """Return a view of the storage at `data`, or without it an argument type, as ``T.Buffer(shape, dtype)``."""
     if data is None and allocated_addr is None:
         return buffer_type(shape, dtype, scope=scope, align=max(align, 0))
     return decl_buffer(shape, dtype, data, strides, elem_offset, byte_offset, None, align, layout=layout,
@@ -99,12 +100,12 @@ def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides
 
 
 def tmem(shape: Shape, dtype: DTypeLike = "float32", *args: Any, allocated_addr: Any = None, **options: Any) -> Buffer:
-    """Tensor memory at the address that tcgen05.alloc wrote, as `decl_buffer` declares it."""
+    """Declare tensor memory at the address that tcgen05.alloc wrote, as `decl_buffer`."""
     return alloc_buffer(shape, dtype, "tmem", allocated_addr=allocated_addr, **options)
 
 
 def alloc_tcgen05_ldst_frag(instr_shape: str, tensor_shape: Sequence[int], dtype: DTypeLike) -> Buffer:
-    """Registers of a warpgroup as a tile that one tcgen05.ld or st moves.
+    """Allocate a warpgroup's registers for a tile that one tcgen05.ld or st moves.
 
     instr_shape: "32x32b" for 128 rows (or 64 in tensor memory's layout B), or "16x64b", "16x128b", "16x256b" for 64.
     tensor_shape: the rows and the columns of the tile.
@@ -117,7 +118,7 @@ def alloc_tcgen05_ldst_frag(instr_shape: str, tensor_shape: Sequence[int], dtype
 
 
 def alloc_cast_frag(src: Buffer, dtype: DTypeLike) -> Buffer:
-    """Registers for the elements of a register tile as another dtype, in the same threads and in the same order."""
+    """Allocate registers for a register tile's elements in another dtype, with the same distribution."""
     if not isinstance(src, Buffer) or src.scope != "local" or src.ndim != 2:
         raise TirxError("T.alloc_cast_frag expects a register tile of two dimensions")
     rows, columns = src.shape
@@ -125,27 +126,27 @@ def alloc_cast_frag(src: Buffer, dtype: DTypeLike) -> Buffer:
 
 
 def LocalVectorAnnotation(dtype: DTypeLike, shape: Any) -> ArrayType:
-    """``x: T.LocalVectorAnnotation("float32", 4)``: the type ``T.float32[4]``."""
+    """Return the array type ``T.float32[4]``: ``x: T.LocalVectorAnnotation("float32", 4)``."""
     return ArrayType(data_type(dtype), shape_of(shape, "an array"))
 
 
 def LetAnnotation(type_spec: Any = None) -> Any:
-    """``x: T.LetAnnotation()``: the same as ``x: T.let``."""
+    """Return the annotation ``x: T.let``: ``x: T.LetAnnotation()``."""
     return let if type_spec is None else let[type_spec]
 
 
 def scalar_wrapper(scalar: Any) -> Any:
-    """A scalar variable itself."""
+    """Return a scalar variable unchanged."""
     return scalar
 
 
 def is_buffer_var(value: Any) -> bool:
-    """``T.tile.is_buffer_var(x)``: whether `x` is a buffer."""
+    """Return whether `x` is a buffer: ``T.tile.is_buffer_var(x)``."""
     return isinstance(value, Buffer)
 
 
 class Range:
-    """``T.Range(end)``, ``T.Range(begin, end)``: the numbers from `min` on, `extent` of them."""
+    """A range of `extent` numbers from `min` on: ``T.Range(end)``, ``T.Range(begin, end)``."""
 
     def __init__(self, begin: Any, end: Any = None, span: Any = None) -> None:
         self.min = as_expr(0 if end is None else begin)
@@ -153,19 +154,19 @@ class Range:
 
     @staticmethod
     def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> Range:
-        """The range of a first number and a count."""
+        """Return the range with a first number and a count."""
         return Range(min_value, as_expr(min_value) + extent)
 
 
 def StringImm(value: str, span: Any = None) -> Str:
-    """A text as a value of the kernel."""
+    """Return a string as a value of the kernel."""
     if not isinstance(value, str):
         raise TirxError(f"T.StringImm expects a string, not {described(value)}", hint='write T.StringImm("text")')
     return Str(HANDLE, str(value))
 
 
 def BufferRegion(buffer: Buffer, region: Sequence[Any]) -> Region:
-    """``T.tile.BufferRegion(buf, ranges)``: a part of a buffer. region: a slice or a `Range` for each dimension."""
+    """Return a region of a buffer, by a slice or `Range` per dimension: ``T.tile.BufferRegion(buf, ranges)``."""
     parts = tuple(slice(p.min, simplify(p.min + p.extent)) if isinstance(p, Range) else p for p in region)
     found = buffer[parts]
     if not isinstance(found, Region):

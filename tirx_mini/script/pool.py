@@ -1,4 +1,4 @@
-"""The pool of shared memory."""
+"""The shared-memory pool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POOL_ALIGN = SWIZZLE_PERIOD
 
 
 class PoolAllocator:
-    """The shared memory of a CTA: buffers follow one another, each aligned as its layout requires.
+    """The shared-memory pool of a CTA, which places buffers consecutively, aligned as their layouts require.
 
     The pool is a single allocation. `commit` fixes its size; nothing can be allocated after it. `SMEMPool` is another
     name of it.
@@ -61,12 +61,12 @@ class PoolAllocator:
 
     @property
     def offset(self) -> int:
-        """The place of the next allocation, in bytes from the start of the pool."""
+        """The offset of the next allocation, in bytes from the start of the pool."""
         return self._offset
 
     @property
     def ptr(self) -> Buffer:
-        """The whole pool, for `decl_buffer(…, data=pool.ptr, byte_offset=…)`."""
+        """The whole pool, for use as `decl_buffer(…, data=pool.ptr, byte_offset=…)`."""
         return self._pool
 
     def alloc(
@@ -80,7 +80,7 @@ class PoolAllocator:
         scope: str = "shared",
         strides: Sequence[int] | None = None,
     ) -> Buffer:
-        """A buffer in shared memory.
+        """Allocate a buffer in shared memory.
 
         shape: its extents; the first is the stage where there are several.
         dtype: of an element.
@@ -117,7 +117,7 @@ class PoolAllocator:
         align: int | None = None,
         name: str | None = None,
     ) -> Buffer:
-        """A tile for TMA and the tensor core: `alloc` with the shared-memory layout of a swizzle mode.
+        """Allocate a tile for TMA and the tensor core, with the shared-memory layout of a swizzle mode.
 
         shape: its extents; the last two are the tile, earlier ones stages.
         dtype: of an element.
@@ -134,7 +134,7 @@ class PoolAllocator:
         swizzle_mode: SwizzleMode | str = "auto",
         align: int | None = None,
     ) -> Buffer:
-        """TVM's name for `alloc_mma`.
+        """Allocate a tile as `alloc_mma`, under TVM's name.
 
         swizzle_mode: a mode, "auto" for the 128-byte swizzle, or "none".
         shape, dtype, align: as for `alloc_mma`.
@@ -146,7 +146,7 @@ class PoolAllocator:
         return self.alloc_mma(shape, dtype, swizzle_mode=mode, align=align)
 
     def move_base_to(self, offset: int) -> None:
-        """Start the next allocation at a place of the pool. It may overlap earlier buffers.
+        """Set the offset of the next allocation, which may overlap earlier buffers.
 
         offset: the place, in bytes from the start of the pool; known at compile time.
         """
@@ -165,7 +165,7 @@ class PoolAllocator:
         self._offset = place
 
     def commit(self, size: int | None = None) -> None:
-        """Fix the size of the pool, which extends to the end of the last buffer in memory.
+        """Fix the size of the pool, which extends to the end of its last buffer.
 
         size: the size in bytes, if it is larger.
         """

@@ -1,4 +1,4 @@
-"""Tile primitives as functions of the language, one for each entry of the table of tile operations."""
+"""Tile primitives as functions of the language, one per entry of the table of tile operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCOPE_NAMES = {**{kind: kind for kind in SCOPE_KINDS}, "wg": "warpgroup"}
 
 
 def primitive_of(name: str, scope: str | None) -> Any:
-    """A tile primitive, bound to an execution scope if `scope` is given."""
+    """Return a tile primitive, bound to an execution scope if `scope` is given."""
     if name in COMPOSITES:
         return _composite(name, scope)
     op = op_of(name)
@@ -50,7 +50,7 @@ def primitive_of(name: str, scope: str | None) -> Any:
 
 
 def _composite(name: str, scope: str | None) -> Any:
-    """A function of several primitives, bound to an execution scope."""
+    """Return a composite primitive, bound to an execution scope."""
     function = COMPOSITES[name]
 
     def composite(*args: Any, **kwargs: Any) -> None:
@@ -68,7 +68,7 @@ VALUES = {"fma": 3}
 
 
 def _is_function(name: str, args: Sequence[Any]) -> bool:
-    """Return whether a call is one of the function of values, ``Tx.exp2(x)``, and not ``Tx.exp2(dst, src)`` of tiles.
+    """Return whether a call is a scalar function, ``Tx.exp2(x)``, rather than a tile primitive, ``Tx.exp2(dst, src)``.
     """
     if len(args) != VALUES.get(name, 1):
         return False
@@ -76,7 +76,7 @@ def _is_function(name: str, args: Sequence[Any]) -> bool:
 
 
 def scope_of(name: str) -> ScopeKind:
-    """The scope of a name of `SCOPE_NAMES`: ``Tx.cta``."""
+    """Return the scope of a name in `SCOPE_NAMES`, such as ``Tx.cta``."""
     return ScopeKind(SCOPE_NAMES[name], primitive_of, innermost_scope)
 
 
@@ -84,7 +84,7 @@ _TILE_HELPERS: Mapping[str, Any] = {"BufferRegion": BufferRegion, "is_buffer_var
 
 
 class Tiles:
-    """``Tx.tile``: the tile primitives, and the scopes to which they can be bound."""
+    """The namespace ``Tx.tile`` of tile primitives and the scopes to which they can be bound."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -100,7 +100,7 @@ class Tiles:
 
 
 def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """The smallest or largest value; for tiles, the reduction ``Tx.max(dst, src)``."""
+    """Return the smallest or largest value, or for tiles emit the reduction ``Tx.max(dst, src)``."""
     if options or any(isinstance(value, (Buffer, Region)) for value in values):
         return primitive_of(f"reduce_{op}", None)(*values, **options)
     result = values[0]
@@ -110,10 +110,10 @@ def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
 
 
 def min(*values: ExprLike | Buffer, **options: Any) -> Any:
-    """The smallest of the values, or the reduction ``min(dst, src, axes=-1, accum=False)`` of a tile."""
+    """Return the smallest value, or reduce a tile: ``min(dst, src, axes=-1, accum=False)``."""
     return _extreme("min", values, options)
 
 
 def max(*values: ExprLike | Buffer, **options: Any) -> Any:
-    """The largest of the values, or the reduction ``max(dst, src, axes=-1, accum=False)`` of a tile."""
+    """Return the largest value, or reduce a tile: ``max(dst, src, axes=-1, accum=False)``."""
     return _extreme("max", values, options)

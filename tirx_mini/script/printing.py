@@ -1,4 +1,4 @@
-"""Debug output of kernels: formatted values, and whole buffers line by line."""
+"""Debug output of kernels: formatted values and whole buffers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PROMOTED: Mapping[str, str] = {
 
 
 def printf(format: str, *values: Any) -> None:
-    """``T.cuda.printf("%d: %g\\n", i, x)``: every thread that executes it writes its values to standard output."""
+    """Print formatted text: each thread writes its values to standard output, ``T.cuda.printf("%d: %g\\n", i, x)``."""
     builder = current("T.cuda.printf")
     wanted = [m for m in CONVERSION.finditer(format) if m["letter"] != "%"]
     if CONVERSION.sub("", format).count("%"):
@@ -68,7 +68,7 @@ def _line(format: str, args: Sequence[Expr]) -> Stmt:
 
 
 def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim_num: int, shape: Any = (1,)) -> None:
-    """``T.print_buffer(C.data, "float32", False, False, 1, (M,))``: print a buffer while the kernel runs.
+    """Print a buffer at run time: ``T.print_buffer(C.data, "float32", False, False, 1, (M,))``.
 
     Every thread that executes it prints the whole buffer, eight elements per line: ``C[0:8] = 1 2 3 4 5 6 7 8``. For a
     buffer in registers, each line names its thread.
@@ -113,7 +113,7 @@ def _dims(buffer: Buffer, dim_num: int, shape: Any) -> tuple[int, ...]:
 
 
 def _lines(buffer: Buffer, dims: Sequence[int]) -> Stmt:
-    """Loops over all dimensions; the last dimension is split into lines of `LINE` elements."""
+    """Return loops over all dimensions, with the last one split into lines of `LINE` elements."""
     outer = [Var(INT32, name) for name in "ijklmnop"[: len(dims) - 1]]
     whole, rest = divmod(dims[-1], LINE)
     column = Var(INT32, "column")
@@ -131,7 +131,7 @@ def _lines(buffer: Buffer, dims: Sequence[int]) -> Stmt:
 
 
 def _elements(buffer: Buffer, outer: Sequence[Expr], first: Expr, count: int) -> Stmt:
-    """One line: `count` elements of a row, starting at `first`."""
+    """Print one line of `count` elements of a row, starting at `first`."""
     values = [load(buffer, (*outer, first + k)) for k in range(count)]
     letter, length = _conversion(buffer.dtype)
     owner = "thread %d: " if buffer.scope == "local" else ""
@@ -142,7 +142,7 @@ def _elements(buffer: Buffer, outer: Sequence[Expr], first: Expr, count: int) ->
 
 
 def _conversion(dtype: DataType) -> tuple[str, str]:
-    """The letter and length of the conversion that prints an element."""
+    """Return the printf conversion of an element: its letter and length modifier."""
     if dtype.is_float:
         return "g", ""
     return ("d" if dtype.is_signed or dtype.is_bool else "u"), "ll" * (dtype.bits > 32)

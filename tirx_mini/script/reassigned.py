@@ -1,4 +1,4 @@
-"""Which names of a kernel are assigned again, read from its syntax before the statements are executed.
+"""Static analysis of reassignments: names of a kernel that are assigned more than once.
 
 A name that is assigned once names a value. A name that is assigned again is a variable, from its first assignment on.
 """
@@ -13,7 +13,7 @@ from tirx_mini.records import dataclass
 
 
 class Again(Enum):
-    """The place of a further assignment to a name: in the same function, or only in functions inside it."""
+    """The location of a further assignment to a name: in the same function, or only in nested functions."""
 
     HERE = "here"
     INSIDE_FUNCTIONS = "inside functions"
@@ -21,7 +21,7 @@ class Again(Enum):
 
 @dataclass(frozen=True)
 class _Event:
-    """An assignment to a name, or its deletion.
+    """An assignment or deletion of a name.
 
     branches: the arms of the `if` statements around it, as (id of the statement, whether the test holds).
     repeated: whether a `while` statement is around it.
@@ -35,13 +35,13 @@ class _Event:
     deletes: bool = False
 
     def excludes(self, other: _Event) -> bool:
-        """Return whether the two lie in different arms of one `if`, so that at most one of them is executed."""
+        """Return whether two events lie in different arms of one `if`, so that at most one is executed."""
         arms = dict(self.branches)
         return any(arms.get(statement, arm) is not arm for statement, arm in other.branches)
 
 
 class Assignments:
-    """The assignments among the statements of one block, and of the blocks and functions inside it."""
+    """The assignments in a block, including those in nested blocks and functions."""
 
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self._events: dict[str, list[_Event]] = {}
@@ -49,7 +49,7 @@ class Assignments:
             self._events.setdefault(event.node.id, []).append(event)
 
     def again(self, first: ast.Name) -> Again | None:
-        """The further assignment to the name that `first` assigns."""
+        """Return the location of a further assignment to the name that `first` assigns, or None."""
         events = self._events.get(first.id, [])
         start = next((i for i, event in enumerate(events) if event.node is first), None)
         if start is None:
@@ -103,7 +103,7 @@ def _inside(
 
 
 def _of_function(node: ast.FunctionDef, around: _Event) -> Iterator[_Event]:
-    """The assignments of a function to names of the enclosing one: not to its parameters and own variables."""
+    """Yield a function's assignments to nonlocal names, excluding its parameters and own variables."""
     arguments = node.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
     own = {argument.arg for argument in every if argument is not None}
@@ -113,7 +113,7 @@ def _of_function(node: ast.FunctionDef, around: _Event) -> Iterator[_Event]:
 
 
 def _declared(statements: Iterable[ast.AST]) -> Iterator[str]:
-    """The names that annotated assignments declare, in blocks inside the statements too."""
+    """Yield the names that annotated assignments declare, including those in nested blocks."""
     for node in statements:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
@@ -122,7 +122,7 @@ def _declared(statements: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _assigned(target: ast.expr, value: ast.expr | None) -> Iterator[ast.Name]:
-    """The names that an assignment stores to. An alias, ``Tx.meta_var(…)``, is not stored."""
+    """Yield the names to which an assignment stores; a ``Tx.meta_var(…)`` alias is not stored."""
     if isinstance(target, ast.Name):
         if value is None or not is_alias(value):
             yield target
@@ -136,7 +136,7 @@ def _assigned(target: ast.expr, value: ast.expr | None) -> Iterator[ast.Name]:
 
 
 def is_alias(value: ast.expr) -> bool:
-    """Return whether a value is written as ``Tx.meta_var(…)``, or as a choice of such values."""
+    """Return whether a value is written as ``Tx.meta_var(…)``, or as a conditional of such values."""
     if isinstance(value, ast.IfExp):
         return is_alias(value.body) and is_alias(value.orelse)
     if not isinstance(value, ast.Call):

@@ -1,4 +1,4 @@
-"""Names of TVM's dialect that tirx_mini does not have, by families: why, and what to write instead.
+"""Unsupported names of TVM's dialect, with reasons and alternatives.
 
 A name that the language has wins over this table. The names are paths below ``Tx``, as in "ptx.tcgen05.cp"; a star
 stands for the rest of a path. Tile primitives are listed once, below ``tile``; each scope has the same ones.
@@ -17,7 +17,7 @@ _SCOPES = frozenset({"thread", "warp", "warpgroup", "wg", "cta", "cluster"})
 
 @dataclass(frozen=True)
 class Refusal:
-    """A family of names, the reason why they are missing, and a sentence that says what to use."""
+    """A family of unsupported names, with the reason and an alternative."""
 
     family: str
     names: tuple[str, ...]
@@ -123,7 +123,7 @@ REFUSALS: Sequence[Refusal] = (
 
 @cache
 def refusal(path: str) -> Refusal | None:
-    """The row of a path below ``Tx``, or None where the table says nothing of it."""
+    """Return the row of a path below ``Tx``, or None."""
     scope, _, rest = path.partition(".")
     if scope in _SCOPES and rest:
         path = f"tile.{rest}"

@@ -1,4 +1,4 @@
-"""Special registers by their names in PTX: ``T.ptx.fetch_register(32, "laneid")``."""
+"""PTX special registers by name: ``T.ptx.fetch_register(32, "laneid")``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOCKS = [entry.name for entry in TABLE.values() if entry.isa == f"Special Regi
 
 
 def fetch_register(bits: int, reg_name: str) -> Any:
-    """The value of a special register of PTX, as an integer of `bits` bits.
+    """Return a PTX special register as an integer of `bits` bits.
 
     reg_name: "laneid", "warpid", "tid.x", "ctaid.x", "nctaid.x", "cluster_ctaid.x", "cluster_ctarank",
         "lanemask_eq", "lanemask_lt", "lanemask_le", "lanemask_gt", "lanemask_ge", "clock64" or "globaltimer".
@@ -51,7 +51,7 @@ def _value(name: str) -> Expr:
 
 
 def _masks(lane: Expr) -> dict[str, Expr]:
-    """The lanes that are equal to a lane, before it and behind it, as bits."""
+    """Return the masks of the lanes equal to, before and after a lane."""
     one = binary("<<", cast("uint32", 1), lane)
     below = binary("-", one, 1)
     above = binary("^", binary("|", below, one), 0xFFFFFFFF)

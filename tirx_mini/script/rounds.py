@@ -1,4 +1,4 @@
-"""Compile-time values in the loops of a kernel.
+"""Checks on compile-time values in kernel loops.
 
 The body of a loop is read only once, so its iterations can pass values on only through storage.
 """
@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 
 
 def read_before_assigned(statements: Sequence[ast.stmt], name: str) -> ast.Name | None:
-    """The read of `name` ahead of its assignment, through which an iteration would see the previous one's value."""
+    """Return a read of `name` before its assignment, which would see the previous iteration's value."""
     for access in (access for node in statements for access in _accesses(node, name)):
         return access if isinstance(access.ctx, ast.Load) else None
     return None
 
 
 def _accesses(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """The accesses to `name`, in execution order."""
+    """Yield the accesses to `name`, in execution order."""
     if isinstance(node, ast.Name):
         if node.id == name:
             yield node

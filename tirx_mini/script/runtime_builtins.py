@@ -1,4 +1,4 @@
-"""Python's built-in functions over run-time values: their counterparts, or errors with an alternative."""
+"""Python builtins applied to run-time values: counterparts, or errors with an alternative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tirx_mini.ir import Expr, TirxError, binary
 
 
 def runtime_builtin(function: Any) -> Any:
-    """The counterpart of `function` that accepts run-time values, or `function` itself."""
+    """Return the counterpart of `function` that accepts run-time values, or `function` itself."""
     known = isinstance(function, type) or type(function) is type(abs)
     return _COUNTERPARTS.get(function, function) if known else function
 

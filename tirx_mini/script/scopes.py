@@ -1,4 +1,4 @@
-"""The kernel's scopes and ids: ``T.device_entry()``, ``Tx.cta_id([m, n], parent="kernel")``, ``Tx.filter(…)``."""
+"""Scopes and ids of kernels: ``T.device_entry()``, ``Tx.cta_id([m, n], parent="kernel")``, ``Tx.filter(…)``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def device_entry() -> None:
-    """The rest of the function runs on the device (the native dialect's form of ``with Tx.kernel():``)."""
+    """Open the device part of the function, as ``with Tx.kernel():`` does (native dialect)."""
     current("T.device_entry").open_rest("kernel")
 
 
@@ -41,7 +41,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
 
 
 def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
-    """``T.attr({"key": value})`` or ``T.attr(node, "key", value)``: attributes for readers and tools.
+    """Attach attributes for readers and tools: ``T.attr({"key": value})`` or ``T.attr(node, "key", value)``.
 
     They have no effect, as a statement or around a block, except that ``tirx.device_entry`` is `T.device_entry()`.
     """
@@ -57,7 +57,7 @@ def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> O
 
 
 def _ids(kind: str, extents: Any, parent: str, preferred: Any = None, dtype: str = "int32") -> Any:
-    """One variable per extent. Without extents, a single variable; another declaration gives the number of units."""
+    """Declare one id variable per extent; without extents, a single one whose range another declaration gives."""
     builder = current(f"Tx.{kind}_id")
     counts, wished = _counts(kind, extents), _counts(kind, preferred)
     if wished and len(wished) != len(counts):
@@ -75,7 +75,7 @@ def _ids(kind: str, extents: Any, parent: str, preferred: Any = None, dtype: str
 
 
 def _counts(kind: str, extents: Any) -> tuple[int, ...]:
-    """Extents as positive Python integers, or values that follow from the shapes of the arguments."""
+    """Return extents as positive Python integers, or as values derived from the arguments' shapes."""
     given = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     builder, counts = current(f"Tx.{kind}_id"), []
     for extent in map(resolved, given):
@@ -101,7 +101,7 @@ def _declare(builder: Builder, ids: ScopeIds) -> Any:
 def cluster_id(
     extents: int | Sequence[int] | None = None, parent: ScopeName = "kernel", *, dtype: str = "int32"
 ) -> Ids:
-    """The index of the cluster in the grid."""
+    """Return the index of the cluster in the grid."""
     return _ids("cluster", extents, parent, dtype=dtype)
 
 
@@ -112,7 +112,7 @@ def cta_id(
     preferred: int | Sequence[int] | None = None,
     dtype: str = "int32",
 ) -> Ids:
-    """The index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent.
+    """Return the index of the CTA in the grid, or with parent="cluster" in its cluster; one variable per extent.
 
     preferred: as for `cta_id_in_cluster`.
     """
@@ -127,7 +127,7 @@ def cta_id(
 def cta_id_in_cluster(
     extents: int | Sequence[int] | None = None, preferred: int | Sequence[int] | None = None, *, dtype: str = "int32"
 ) -> Ids:
-    """The index of the CTA in its cluster.
+    """Return the index of the CTA in its cluster.
 
     preferred: the extents that the launch prefers where the GPU has room. It is a hint: launches and the simulator use
         `extents`.
@@ -136,7 +136,7 @@ def cta_id_in_cluster(
 
 
 def cta_id_in_pair() -> Ids:
-    """The index of the CTA, 0 or 1, in its CTA pair: the last bit of its rank in the cluster (PTX ISA: "CTA pair")."""
+    """Return the index of the CTA, 0 or 1, in its CTA pair: the last bit of its cluster rank (PTX ISA: "CTA pair")."""
     builder = current("T.cta_id_in_pair")
     return _declare(builder, ScopeIds(_variables(builder, "cta", 1), (2,), "cta", "pair"))
 
@@ -144,42 +144,42 @@ def cta_id_in_pair() -> Ids:
 def warpgroup_id(
     extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
 ) -> Ids:
-    """The index of the warpgroup (4 warps) in the CTA."""
+    """Return the index of the warpgroup (4 warps) in the CTA."""
     return _ids("warpgroup", extents, parent, dtype=dtype)
 
 
 def warp_id(
     extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
 ) -> Ids:
-    """The index of the warp in the CTA, or with parent="warpgroup" in its warpgroup."""
+    """Return the index of the warp in the CTA, or with parent="warpgroup" in its warpgroup."""
     return _ids("warp", extents, parent, dtype=dtype)
 
 
 def warp_id_in_wg(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
-    """The index of the warp in its warpgroup."""
+    """Return the index of the warp in its warpgroup."""
     return _ids("warp", extents, "warpgroup", dtype=dtype)
 
 
 def thread_id(
     extents: int | Sequence[int] | None = None, parent: ScopeName = "cta", *, dtype: str = "int32"
 ) -> Ids:
-    """The index of the thread in the CTA, or in its warpgroup or warp."""
+    """Return the index of the thread in the CTA, or in its warpgroup or warp."""
     return _ids("thread", extents, parent, dtype=dtype)
 
 
 def thread_id_in_wg(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
-    """The index of the thread in its warpgroup."""
+    """Return the index of the thread in its warpgroup."""
     return _ids("thread", extents, "warpgroup", dtype=dtype)
 
 
 def lane_id(extents: int | Sequence[int] | None = None, *, dtype: str = "int32") -> Ids:
-    """The index of the thread in its warp."""
+    """Return the index of the thread in its warp."""
     return _ids("thread", extents, "warp", dtype=dtype)
 
 
 def filter(unit: ExprLike, low: ExprLike, high: ExprLike | None = None) -> Expr:
-    """The condition of a scope: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2; with a condition as its second
-    argument, as in ``Tx.filter(lane_id, lane_id == 0)``, it returns that condition.
+    """Return a scope's condition: ``Tx.filter(warp_id, 0, 2)`` is 0 <= warp_id < 2. A condition as the second argument,
+    as in ``Tx.filter(lane_id, lane_id == 0)``, is returned unchanged.
     """
     if high is None:
         return as_bool(low)

@@ -1,5 +1,5 @@
-"""``T.ptx["mbarrier.init.shared.b64"](bar, 1)``, ``T.ptx.mbarrier.init.shared.b64(bar, 1)``: instructions as PTX spells
-them, with their operands in the order of PTX. What the opcodes are follows from the instruction table (`isa.spelling`).
+"""Instructions by PTX opcode, with operands in PTX order: ``T.ptx["mbarrier.init.shared.b64"](bar, 1)``,
+``T.ptx.mbarrier.init.shared.b64(bar, 1)``. The instruction table determines the valid opcodes (`isa.spelling`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Issue = Callable[[Instruction, tuple[Any, ...], dict[str, Any]], "Call | None"]
 
 
 class Spelt:
-    """The beginning of an opcode, or all of it, which can be called.
+    """A complete or partial opcode, which is callable.
 
     With an argument before the operands of PTX, a result is stored there: a scalar, or a pointer to one.
     """
@@ -68,7 +68,7 @@ class Spelt:
         return f'Tx.ptx["{self._opcode}"]'
 
     def __call__(self, *args: Any, pred: Any = None, **kwargs: Any) -> Any:
-        """Issue the instruction. pred: the condition of its predicate, ``@p``; without one, it is always executed."""
+        """Issue the instruction. pred: its predicate ``@p``; without one, it always executes."""
         if pred is None:
             return self._issued(args, kwargs)
         builder = current(repr(self))
@@ -112,7 +112,7 @@ class Spelt:
 
 
 def _computed(operation: Scalar, args: tuple[Any, ...]) -> Expr | None:
-    """Store the value of an operation in the register that the first argument is; return it where none is given."""
+    """Store an operation's value in the register given first, or return the value if none is given."""
     if len(args) == len(operation.operands):
         return operation(*args)
     _store(args[0] if args else None, operation(*args[1:]), operation.opcode)
@@ -124,7 +124,7 @@ _WIDE = re.compile(r"((?:ld|st)\..*)\.v([24])\.([busf])64")
 
 
 def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> None:
-    """A vector access of words of 64 bits: the address, and a register or a value for each word."""
+    """Emit a vector access of 64-bit words: an address, and a register or value for each word."""
     head, count = wide[1], int(wide[2])
     if len(args) != count + 1:
         raise TirxError(
@@ -148,14 +148,14 @@ def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> Non
 
 
 def _may_follow_register(entry: Instruction, args: tuple[Any, ...]) -> bool:
-    """Return whether the first argument may be the register of the result, before operands of any number."""
+    """Return whether the first argument may be the result register, before a variadic list of operands."""
     many = any(operand.variadic for operand in entry.operands)
     return many and entry.result is not None and bool(args) and _is_register(args[0])
 
 
 @contextmanager
 def side_by_side(entry: Instruction, operands: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """The operands, with registers that lie anywhere in others, side by side, for an entry that needs them so."""
+    """Yield the operands with scattered registers copied to contiguous ones, for entries that require them."""
     builder, places, after = current("Tx.ptx"), list(operands), []
     for number, (operand, given) in enumerate(zip(entry.operands, operands, strict=False)):
         if operand.type.kind is OperandKind.REGISTERS and _is_register(given) and not isinstance(given, Buffer):
@@ -185,7 +185,7 @@ def _is_register(arg: Any) -> bool:
 
 
 def word_of(opcode: str, name: str) -> str:
-    """A part of an opcode after `opcode`, as a name of Python spells it; ``shfl_sync`` may stand for two parts."""
+    """Return the opcode part that a Python name denotes; ``shfl_sync`` may stand for two parts."""
     word = opcode_of(name)
     parts = word.replace("_", ".")
     before = f"{opcode}." if opcode else ""
@@ -193,13 +193,13 @@ def word_of(opcode: str, name: str) -> str:
 
 
 def continuations(opcode: str) -> list[str]:
-    """Return the words that may follow in an opcode; none where no opcode begins like this."""
+    """Return the words that may continue an opcode, or an empty list for an invalid prefix."""
     ends = [""] if scalar(opcode) is not None else []
     return list(dict.fromkeys([*entries_continue(opcode), *ends, *next_words(opcode)]))
 
 
 def spelt(opcode: str, issue: Issue) -> Spelt:
-    """The opcode, or the beginning of one; raises `TirxError` where no instruction of the table begins like this."""
+    """Return the opcode or opcode prefix. Raises `TirxError` if no instruction of the table matches."""
     if not begins(opcode):
         known = opcode.rpartition(".")[0]
         while known and not continuations(known):
@@ -210,13 +210,13 @@ def spelt(opcode: str, issue: Issue) -> Spelt:
 
 
 def begins(opcode: str) -> bool:
-    """Return whether an instruction of the table begins like this."""
+    """Return whether an opcode prefix matches an instruction of the table."""
     wide = _WIDE.fullmatch(opcode)
     return bool(continuations(opcode if wide is None else f"{wide[1]}.v{2 * int(wide[2])}.b32"))
 
 
 def following(opcode: str) -> str | None:
-    """A hint with the possible continuations of an opcode, or None where no opcode begins so."""
+    """Return a hint with the possible continuations of an opcode, or None for an invalid prefix."""
     if not begins(opcode):
         return None
     words = [f"`.{word}`" for word in continuations(opcode) if word]
@@ -225,7 +225,7 @@ def following(opcode: str) -> str | None:
 
 
 def _store(destination: Any, value: Expr, opcode: str) -> None:
-    """Keep a result where the first argument says, by its bits."""
+    """Store a result's bits at the destination given by the first argument."""
     target = destination
     if isinstance(target, Buffer):
         target = target[(0,) * target.ndim]

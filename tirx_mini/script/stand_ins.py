@@ -1,4 +1,4 @@
-"""Statements that stand for a `...` of a kernel while it is read: a check fills open TODOs with them."""
+"""Replacement statements for the `...` of a kernel, with which a check fills open TODOs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True, eq=False)
 class StandIn:
-    """Statements for one `...`. file: of the text that they are from."""
+    """The statements that replace one `...`. file: the file of their text."""
 
     file: str
     statements: Sequence[ast.stmt]
@@ -21,7 +21,7 @@ class StandIn:
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The place of a statement that stands for another. file: of its own text. dots: the `...` that it stands for."""
+    """The origin of a replacement statement. file: the file of its own text. dots: the `...` that it replaces."""
 
     file: str
     dots: ast.expr
@@ -32,7 +32,7 @@ _CURRENT: ContextVar[tuple[str, Mapping[int, StandIn]] | None] = ContextVar("sta
 
 @contextmanager
 def standing_in(file: str, by_line: Mapping[int, StandIn]) -> Iterator[None]:
-    """A context in which functions of `file` are read with statements for the `...` at these lines."""
+    """Parse functions of `file` with replacement statements for the `...` at the given lines."""
     token = _CURRENT.set((file, by_line))
     try:
         yield
@@ -41,12 +41,12 @@ def standing_in(file: str, by_line: Mapping[int, StandIn]) -> Iterator[None]:
 
 
 def origin_of(node: ast.AST) -> Origin | None:
-    """The place of a node that stands for another one, or None for a node of the file itself."""
+    """Return the origin of a replacement node, or None for a node of the file itself."""
     return getattr(node, "origin", None)
 
 
 def filled(file: str, node: ast.FunctionDef, line_shift: int) -> ast.FunctionDef:
-    """`node`, with the statements that stand for each `...` in it. line_shift: from its line numbers to the file's."""
+    """Replace each `...` in `node` by its statements. line_shift: the offset of its line numbers in the file."""
     current = _CURRENT.get()
     if current is None or current[0] != file or not current[1]:
         return node

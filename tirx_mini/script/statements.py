@@ -1,4 +1,4 @@
-"""Statements. An ``if``, ``while`` or ``for`` over Python values runs at compile time; over IR values it becomes IR."""
+"""Execution of statements. Control flow over Python values runs at compile time; over IR values it becomes IR."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _OPEN = (OpenScope, OpenRole, OpenHint, OpenBlock, OpenInit)
 
 @dataclass(frozen=True)
 class Returned:
-    """The body ended with ``return value``."""
+    """The outcome of a body that ended with ``return value``."""
 
     value: Any
 
@@ -62,7 +62,7 @@ Outcome = Returned | str | None
 
 @dataclass
 class StatementExecutor(Assigner):
-    """Executes statements, except ``def`` and ``return``.
+    """Executes all statements except ``def`` and ``return``.
 
     nesting: the constructs that enclose the current statement: "loop", "branch" or "scope" of the kernel, "unrolled"
         for a loop that runs at compile time.
@@ -90,7 +90,7 @@ class StatementExecutor(Assigner):
 
     @contextmanager
     def _inside(self, what: str, span: Span, statements: Sequence[ast.stmt]) -> Iterator[Callable[[], Stmt]]:
-        """Open a block of the kernel with its own names; yields a function that returns its body once it has ended."""
+        """Open a block of the kernel with its own names, and yield a function that returns its finished body."""
         runtime = what != "scope"
         self.env = Env(parent=self.env, body=statements)
         self.nesting.append(what)
@@ -135,7 +135,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _declares(self, value: Expr) -> bool:
-        """Return whether the statement was a declaration of ids that names none of them, as ``T.cta_id([1])``."""
+        """Return whether the statement was an unnamed declaration of ids, such as ``T.cta_id([1])``."""
         stmts = self.builder.blocks[-1].stmts
         named = any(value is index.var for index in self.builder.threads.values())
         return named or (bool(stmts) and isinstance(stmts[-1], ScopeIds) and value in stmts[-1].vars)
@@ -147,7 +147,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _placeholder(self, node: ast.stmt) -> TirxError:
-        """The error for a part that is not filled in; it points at the TODO comment if one exists."""
+        """Return the error for an unfilled part, located at its TODO comment if there is one."""
         comment = self.source.comment(node)
         if comment is None or "TODO" not in comment[1]:
             return todo_error(None, self.span(node))
@@ -255,7 +255,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _while_reading(self, node: ast.While, first: bool) -> Outcome:
-        """Run a ``while`` whose condition is a Python value."""
+        """Run a ``while`` loop with a Python condition at compile time."""
         rounds, going = 0, first
         while going:
             rounds += 1
@@ -302,7 +302,7 @@ class StatementExecutor(Assigner):
         return None
 
     def _unrolled_round(self, node: ast.For) -> Outcome:
-        """One iteration of a loop over Python values, with its own names."""
+        """Run one iteration of a loop over Python values, with its own names."""
         outer = self.env
         self.env = Env(parent=outer, body=node.body)
         outcome = self._round(node.body)
@@ -315,7 +315,7 @@ class StatementExecutor(Assigner):
             self.env.names.pop(target.id, None)
 
     def _iterable(self, node: ast.expr) -> Any:
-        """The iterable of a ``for``; a plain ``range(…)`` is a loop of the kernel."""
+        """Return the iterable of a ``for`` statement; a plain ``range(…)`` is a loop of the kernel."""
         if isinstance(node, ast.Call) and not node.keywords and self.eval(node.func) is range:
             return self.guarded(node, loop, SERIAL, tuple(self._items(node.args)))
         return self.eval(node)
@@ -355,7 +355,7 @@ class StatementExecutor(Assigner):
         self.builder.emit(inner if description.around is None else stamp(description.around.wrap(inner), span))
 
     def _check_rounds(self, statements: Sequence[ast.stmt], own: Sequence[str]) -> None:
-        """Reject a Python value from outside a loop that an iteration would have to pass on to the next one."""
+        """Reject an outer Python value that one iteration would have to pass to the next."""
         for name in self.env.names.keys() - set(own):
             known = self._parent().find(name) or self.env.find_captured(name)
             place = None if known is None else read_before_assigned(statements, name)
@@ -367,7 +367,7 @@ class StatementExecutor(Assigner):
                 )
 
     def _as_variable(self, name: str) -> str:
-        """The statement through which a loop can change a Python number."""
+        """Return the statement that would let a loop modify a Python number."""
         arguments = self.source.node.args
         if any(arg.arg == name for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
             return f"copy the parameter to a variable before the loop, as in `now: Tx.int32 = {name}`, and change that"

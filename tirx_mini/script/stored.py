@@ -1,4 +1,4 @@
-"""TVM's names of arithmetic whose first argument says where the result goes: ``T.ptx.add_f32(d.ptr_to([0]), a, b)``."""
+"""TVM's destination-passing arithmetic, which stores to its first argument: ``T.ptx.add_f32(d.ptr_to([0]), a, b)``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPERANDS = {"add": 2, "sub": 2, "mul": 2, "fma": 3}
 
 
 def store(result: Expr, destination: Any, name: str) -> None:
-    """Store a number, or a pair of float32 in 64 bits, in registers: one element, or of a pair two of 32 bits."""
+    """Store a number in a register element, or a float32 pair (64 bits) in one element or two 32-bit ones."""
     builder = current(name)
     target = destination[(0,) * destination.ndim] if isinstance(destination, Buffer) else as_expr(destination)
     if not isinstance(target, (BufferLoad, AddressOf)) or target.buffer.scope != "local":
@@ -38,7 +38,7 @@ def store(result: Expr, destination: Any, name: str) -> None:
 
 
 def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = None, **options: Any) -> Any:
-    """The instruction of a name: its value, or with `dps` nothing, and the value is stored at the first argument."""
+    """Compute an arithmetic instruction; with `dps`, store its value at the first argument instead of returning it."""
     name = f"T.ptx.{op}_{kind}"
     options.pop("return_dtype", None)
     if options.get("rounding") == "":
@@ -60,17 +60,17 @@ def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = 
 
 
 def float_as_uint(x: Any) -> Expr:
-    """The bits of a float32, as ``__float_as_uint``."""
+    """Return the bits of a float32, as ``__float_as_uint``."""
     return reinterpret("uint32", cast("float32", as_expr(x)))
 
 
 def uint_as_float(bits: Any) -> Expr:
-    """The float32 of 32 bits, as ``__uint_as_float``."""
+    """Return the float32 with the given bits, as ``__uint_as_float``."""
     return reinterpret("float32", cast("uint32", as_expr(bits)))
 
 
 def add_rn_f32_bf16(acc: Any, x: Any) -> Expr:
-    """A bfloat16, or its bits, added to a float32, rounded once."""
+    """Add a bfloat16, or its bits, to a float32 with a single rounding."""
     value = as_expr(x)
     wide = value if value.dtype == "bfloat16" else reinterpret("bfloat16", cast("uint16", value))
     group: Any = namespace().ptx
@@ -78,7 +78,7 @@ def add_rn_f32_bf16(acc: Any, x: Any) -> Expr:
 
 
 def ld_global_acquire(res: Any, addr: Any) -> None:
-    """Load an element of global memory into a register, acquiring at the scope of the GPU."""
+    """Load a global-memory element into a register with acquire semantics at GPU scope."""
     group: Any = namespace().ptx
     store(group.ld_acquire(addr), res, "T.ptx.ld_global_acquire")
 

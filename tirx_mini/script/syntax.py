@@ -1,4 +1,4 @@
-"""The nodes of Python's syntax: the methods that handle them, and how messages show them."""
+"""Python syntax nodes: their handler methods, and their text in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Handlers(dict[type, Callable[..., Any] | None]):
-    """The methods of a class of evaluators by the syntax that they handle; None for what is not supported."""
+    """The handler methods of an evaluator class by syntax node, or None for unsupported syntax."""
 
     def __init__(self, evaluator: type) -> None:
         self.evaluator = evaluator
@@ -19,21 +19,21 @@ class Handlers(dict[type, Callable[..., Any] | None]):
 
 
 def short(node: ast.AST) -> str:
-    """The text of a node, cut off where it is long."""
+    """Return the text of a node, truncated if it is long."""
     text = ast.unparse(node)
     return text if len(text) <= 60 else text[:57] + "…"
 
 
 def describe(node: ast.AST) -> str:
-    """A node as the messages of errors name it."""
+    """Describe a node for error messages."""
     return f"`{ast.unparse(node)}`" if len(ast.unparse(node)) < 40 else f"this {type(node).__name__}"
 
 
 def is_starred(node: ast.Tuple | ast.List) -> bool:
-    """Return whether a part of a display or a target is unpacked."""
+    """Return whether a display or target contains an unpacked part."""
     return any(isinstance(part, ast.Starred) for part in node.elts)
 
 
 def reads(node: ast.expr, name: str) -> bool:
-    """Return whether an expression names a variable."""
+    """Return whether an expression reads a variable."""
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))

@@ -1,4 +1,4 @@
-"""TMA by its operands, as in TVM: tensor maps that the host part of a kernel encodes, and instructions that name them.
+"""TVM's TMA interface: host-encoded tensor maps, and instructions that use them.
 
 A_map: T.let[T.handle("tensormap")] = T.tvm_stack_alloca("tensormap", 1)
 T.call_packed("runtime.cuTensorMapEncodeTiled", A_map, "float16", 2, A.data, 64, 128, 128, 64, 64, 1, 1, 0, 3, 2, 0)
@@ -27,12 +27,12 @@ _PROMOTIONS = {0: 0, 1: 64, 2: 128, 3: 256}
 
 
 def TensorMap() -> DType:
-    """The type of a tensor map: ``A_map: T.let[T.TensorMap()] = …``."""
+    """Return the type of a tensor map: ``A_map: T.let[T.TensorMap()] = …``."""
     return DType(TENSOR_MAP)
 
 
 def tvm_stack_alloca(dtype_str: str, num: int) -> Var:
-    """A tensor map, which `call_packed` encodes: ``T.tvm_stack_alloca("tensormap", 1)``."""
+    """Declare a tensor map, to be encoded by `call_packed`: ``T.tvm_stack_alloca("tensormap", 1)``."""
     if dtype_str != "tensormap" or int_value(num) != 1:
         raise TirxError(
             f'the host part of a kernel here has tensor maps only, not {num} "{dtype_str}"',
@@ -43,7 +43,7 @@ def tvm_stack_alloca(dtype_str: str, num: int) -> Var:
 
 
 def call_packed(name: str, *args: Any) -> None:
-    """``T.call_packed("runtime.cuTensorMapEncodeTiled", map, dtype, rank, pointer, …)``: encode a tensor map.
+    """Encode a tensor map: ``T.call_packed("runtime.cuTensorMapEncodeTiled", map, dtype, rank, pointer, …)``.
 
     After the pointer come `rank` extents, rank - 1 strides in bytes, `rank` extents of the box, `rank` strides of
     elements, and the numbers of interleave, swizzle, L2 promotion and fill (CUDA: cuTensorMapEncodeTiled).
@@ -92,7 +92,7 @@ def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequen
 
 
 def _policy(name: str, cache_policy: Any) -> int:
-    """A cache policy, as `createpolicy` makes them, known at compile time; 0 for none."""
+    """Return a compile-time cache policy as created by `createpolicy`, or 0 for none."""
     if cache_policy is None:
         return 0
     value = int_value(as_expr(cache_policy))
@@ -118,7 +118,7 @@ def g2s_cluster(
     mbar_is_shared_addr: bool = False,
     multicast: bool | None = None,
 ) -> None:
-    """A TMA load to this CTA, or with `cta_mask` to several of the cluster (PTX ISA: cp.async.bulk.tensor).
+    """Load by TMA into this CTA, or with `cta_mask` into several of the cluster (PTX ISA: cp.async.bulk.tensor).
 
     load_mode: "tile", or "tile_gather4" for coordinates that are a column and four rows.
     """
@@ -144,13 +144,13 @@ def g2s_cta(
     load_mode: str = "tile",
     mbar_is_shared_addr: bool = False,
 ) -> None:
-    """A TMA load to this CTA."""
+    """Load by TMA into this CTA."""
     g2s_cluster(dim, dst_ptr, mbar, tensormap_addr, 0, cta_group, cache_hint, *coords, cache_policy=cache_policy,
                 load_mode=load_mode)  # fmt: skip
 
 
 def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
-    """A TMA store."""
+    """Store by TMA."""
     raw_call(
         "cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint,
         cache_policy=_policy("s2g", cache_policy),
@@ -160,7 +160,7 @@ def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: A
 def s2g_reduce(
     dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, red_op: str, *coords: Any, cache_policy: Any = None
 ) -> None:
-    """A TMA store that combines each element with the present one (PTX ISA: cp.reduce.async.bulk.tensor)."""
+    """Reduce into global memory by TMA (PTX ISA: cp.reduce.async.bulk.tensor)."""
     raw_call(
         "cp.reduce.async.bulk.tensor", tensormap_addr, src_ptr, *coords, dim=int(dim), op=red_op,
         cache_hint=cache_hint, cache_policy=_policy("s2g_reduce", cache_policy),
@@ -168,7 +168,7 @@ def s2g_reduce(
 
 
 def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
-    """Bring a box into the L2 cache (PTX ISA: cp.async.bulk.prefetch.tensor)."""
+    """Prefetch a box into the L2 cache (PTX ISA: cp.async.bulk.prefetch.tensor)."""
     raw_call(
         "cp.async.bulk.prefetch.tensor", tensormap_addr, *coords, dim=int(dim), cache_hint=cache_hint,
         cache_policy=_policy("prefetch", cache_policy),
@@ -176,7 +176,7 @@ def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache
 
 
 def prefetch_tensormap(tensormap_addr: Any, space: str = "") -> None:
-    """Bring a tensor map into the cache (PTX ISA: prefetch.tensormap)."""
+    """Prefetch a tensor map (PTX ISA: prefetch.tensormap)."""
     raw_call("prefetch.tensormap", tensormap_addr)
 
 

@@ -1,4 +1,4 @@
-"""Indices of a launch, one by one: ``bx = T.launch_thread("blockIdx.x", 4)``, as TVM writes scheduled functions."""
+"""Individually launched indices, as in TVM's scheduled functions: ``bx = T.launch_thread("blockIdx.x", 4)``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _index(builder: Builder, tag: str, dtype: Any = "int32") -> Index:
 
 
 def env_thread(thread_tag: str, dtype: Any = "int32") -> Any:
-    """An index of the launch, whose extent `launch_thread` gives."""
+    """Declare a launch index, whose extent `launch_thread` sets."""
     return _index(current("T.env_thread"), thread_tag, dtype).var
 
 
 def launch_thread(thread: Any, extent: Any) -> Any:
-    """An index of the launch and its extent; used as a value, or ``with T.launch_thread("threadIdx.x", 128) as tx:``.
+    """Launch an index with an extent, as a value or as ``with T.launch_thread("threadIdx.x", 128) as tx:``.
 
     thread: its name, "blockIdx.x" to "threadIdx.z", or the variable of `env_thread`.
     """
@@ -66,7 +66,7 @@ def launch_thread(thread: Any, extent: Any) -> Any:
 
 
 def with_indices(body: Stmt) -> Stmt:
-    """The body of a kernel in the scope of the kernel, after the declarations of its indices."""
+    """Wrap a kernel's body in the kernel scope, after the declarations of its indices."""
     builder = current("T.launch_thread")
     ids = list(_declarations(builder))
     if isinstance(body, Scope) and body.kind == "kernel":

@@ -1,4 +1,4 @@
-"""TIR as Apache TVM's TVMScript has it, for functions that schedules arrange: ``from tvm.script import tir as T``.
+"""TIR as in Apache TVM's TVMScript, for scheduled functions: ``from tvm.script import tir as T``.
 
 The names in `__all__` are those of TIR; all others, dtypes and arithmetic among them, are those of `tirx`.
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
-    """Decorator: read the function as TIR and return its `PrimFunc`. Options are accepted as TVM has them.
+    """Parse the function as TIR and return its `PrimFunc` (decorator). Options are accepted as TVM has them.
 
     Raises `TirxError` for a mistake in the function.
     """
@@ -41,7 +41,7 @@ def _with_caller(function: Callable[..., Any]) -> ir.PrimFunc:
 
 
 class _Buffer:
-    """``T.Buffer((128,), "float32")``, and as TVM wrote it before 0.11: ``T.Buffer[(128,), "float32"]``."""
+    """The buffer type ``T.Buffer((128,), "float32")``, or before TVM 0.11 ``T.Buffer[(128,), "float32"]``."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return tirx.Buffer(*args, **options)
@@ -57,14 +57,14 @@ Buffer = _Buffer()
 
 
 def if_then_else(cond: Any, t: Any, f: Any, dtype: Any = None) -> Any:
-    """`t` where `cond` holds, else `f`; only one of the two is evaluated. dtype: of both, where they are numbers."""
+    """Return `t` if `cond` holds, else `f`; only one is evaluated. dtype: the type of both if they are numbers."""
     if dtype is not None:
         t, f = ir.cast(str(dtype), t), ir.cast(str(dtype), f)
     return tirx.if_then_else(cond, t, f)
 
 
 def func_attr(attrs: Mapping[str, Any]) -> None:
-    """Attributes of the function."""
+    """Set attributes of the function."""
     plain = {key: value.value if isinstance(value, ir.Const) else value for key, value in attrs.items()}
     plain.pop("global_symbol", None)  # it is the name in the module
     current("T.func_attr").attrs.update(plain)

@@ -1,4 +1,4 @@
-"""The language, as kernels import it: ``from tirx_mini.script import tirx as Tx`` (or ``as T``).
+"""The language, as imported by kernels: ``from tirx_mini.script import tirx as Tx`` (or ``as T``).
 
 The names in `__all__` are defined in the modules beside this one. The others are generated: dtypes from their names,
 ``Tx.ptx`` and ``Tx.cuda`` from the table of instructions, tile primitives (``Tx.copy``, ``Tx.cta.copy``) from the table
@@ -157,7 +157,7 @@ Ramp = ramp
 
 
 def _call_intrin(dtype: Any, func_name: str, *args: Any) -> Any:
-    """``T.call_intrin("float32", "tirx.exp", x)``: the function `T.exp` by its name in TVM's table of operations.
+    """Call a function by its name in TVM's operator table: ``T.call_intrin("float32", "tirx.exp", x)`` is `T.exp`.
 
     Raises `TirxError` where the language has no function of that name.
     """
@@ -169,7 +169,7 @@ def _call_intrin(dtype: Any, func_name: str, *args: Any) -> Any:
 
 
 class _Axes:
-    """``Tx.threadIdx``: special registers with components."""
+    """Special registers with components, such as ``Tx.threadIdx``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -185,7 +185,7 @@ class _Axes:
 
 @cache
 def _root() -> Path:
-    """The root of all paths: instructions and collective operations."""
+    """Return the root of all paths, with instructions and collective operations."""
     root = namespace()
     opaque = {"cuda.func_call": func_call, "ptx.func_call": func_call, "call_extern": call_extern}
     opaque |= {"call_pure_extern": call_extern, "cuda.printf": printf}
@@ -200,7 +200,7 @@ def _root() -> Path:
 
 @cache
 def _generated(name: str) -> Any:
-    """The value of a generated name, or None."""
+    """Return the value of a generated name, or None."""
     if name in SCOPE_NAMES:
         return scope_of(name)
     if name in AXES:

@@ -856,7 +856,7 @@ def fma(dst: Tile, src: Tile, scale: Tile | Number, bias: Tile | Number, dispatc
     """
 @overload
 def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
-    """x * y + z, rounded once."""
+    """Return x * y + z with a single rounding."""
 
 @overload
 def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -866,7 +866,7 @@ def exp2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def exp2(x: ExprLike) -> Expr:
-    """2 to the power of `x` (``ex2.approx``)."""
+    """Return 2 to the power of `x` (``ex2.approx``)."""
 
 @overload
 def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -876,7 +876,7 @@ def exp(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, s
     """
 @overload
 def exp(x: ExprLike) -> Expr:
-    """e to the power of `x`: 2 to the power of x · log2(e), as CUDA's ``__expf``."""
+    """Return e to the power of `x`, computed as 2 to the power of x · log2(e) like CUDA's ``__expf``."""
 
 @overload
 def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -886,7 +886,7 @@ def log2(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def log2(x: ExprLike) -> Expr:
-    """The logarithm of `x` to the base 2 (``lg2.approx``)."""
+    """Return the base-2 logarithm of `x` (``lg2.approx``)."""
 
 @overload
 def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, scale: Tile | Number | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
@@ -896,7 +896,7 @@ def sqrt(dst: Tile, src: Tile | None = None, bias: Tile | Number | None = None, 
     """
 @overload
 def sqrt(x: ExprLike) -> Expr:
-    """The square root of `x`, rounded to nearest."""
+    """Return the square root of `x`, rounded to nearest."""
 
 def reciprocal(dst: Tile, src: Tile | None = None, dispatch: Literal['vector', 'vec_auto', 'vec_16b', 'vec_32b', 'vec_64b', 'vec_128b', 'vec_256b', 'fallback', 'reg', 'smem'] | None = None) -> None:
     """1 / each element of src.
@@ -1007,13 +1007,13 @@ def memset(dst: Tile, value: Number, dispatch: Literal['vector', 'vec_auto', 've
     """
 
 def log(x: ExprLike) -> Expr:
-    """The natural logarithm of `x`: log2(x) · ln(2), as CUDA's ``__logf``."""
+    """Return the natural logarithm of `x`, computed as log2(x) · ln(2) like CUDA's ``__logf``."""
 
 def rsqrt(x: ExprLike) -> Expr:
-    """1 / the square root of `x` (``rsqrt.approx``)."""
+    """Return the reciprocal square root of `x` (``rsqrt.approx``)."""
 
 def sigmoid(x: ExprLike) -> Expr:
-    """1 / (1 + e to the power of -`x`)."""
+    """Return the logistic function, 1 / (1 + e to the power of -`x`)."""
 
 def sin(x: ExprLike) -> Expr:
     """The sine of `x`, in radians."""
@@ -1079,13 +1079,13 @@ def atan2(y: ExprLike, x: ExprLike) -> Expr:
     """The angle of the point (`x`, `y`), in radians."""
 
 def nextafter(x: ExprLike, y: ExprLike) -> Expr:
-    """The neighbour of `x` among the numbers of its type, towards `y`. Raises `TirxError` for numbers of 16 bits."""
+    """Return the neighbour of `x` towards `y` in its type. Raises `TirxError` for 16-bit floats."""
 
 def ldexp(x: ExprLike, exponent: ExprLike) -> Expr:
-    """`x` times 2 to the power of a whole number."""
+    """Return `x` times 2 to the power of an integer."""
 
 def isfinite(x: ExprLike) -> Expr:
-    """Return whether `x` is a number: neither infinite nor NaN."""
+    """Return whether `x` is finite, neither infinite nor NaN."""
 
 def isinf(x: ExprLike) -> Expr:
     """Return whether `x` is infinite."""
@@ -1106,13 +1106,13 @@ def round(x: ExprLike) -> Expr:
     """The nearest whole number, the even one of two."""
 
 def popcount(x: ExprLike) -> Expr:
-    """How many bits of `x` are set, as a value of its type."""
+    """Return the number of set bits of `x`, in its type."""
 
 def clz(x: ExprLike) -> Expr:
-    """How many zeros are above the highest bit of `x` that is set: all bits of its type where none is."""
+    """Return the number of leading zeros of `x`, or all bits of its type for 0."""
 
 def dp4a(vec1: ExprLike, vec2: ExprLike, acc: ExprLike) -> Expr:
-    """`acc` plus the products of the four bytes of `vec1` and of `vec2`, which are signed unless their type is not."""
+    """Return `acc` plus the dot product of the four bytes of `vec1` and `vec2`, signed unless their type is not."""
 
 class _PtxLd:
     """Tx.ptx.ld: instructions."""

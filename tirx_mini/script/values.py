@@ -1,4 +1,4 @@
-"""Functions of values: conversions, choices, and what Python's operators cannot write."""
+"""Value functions: conversions, selection, and operations without a Python operator."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ if TYPE_CHECKING:
 
 
 def if_then_else(cond: ExprLike, a: ExprLike, b: ExprLike) -> Any:
-    """`a` where `cond` holds, else `b`. A thread reads only what the side that it takes reads."""
+    """Return `a` if `cond` holds, else `b`; a thread executes only the selected side's loads."""
     return choose(cond, a, b) if isinstance(cond, Expr) else (a if cond else b)
 
 
 def ceildiv(a: Any, b: Any) -> Any:
-    """a / b rounded up."""
+    """Return a / b, rounded up."""
     return (a + b - 1) // b
 
 
 def Cast(dtype: DTypeLike, value: ExprLike) -> Expr:
-    """`value` converted to `dtype`."""
+    """Convert `value` to `dtype`."""
     return convert(data_type(dtype), value)
 
 
 def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
-    """The bits of `value` as a value of `dtype`, which has as many: ``T.reinterpret("uint32", x)``."""
+    """Reinterpret the bits of `value` as `dtype` of the same width: ``T.reinterpret("uint32", x)``."""
     return bits_as(data_type(dtype), value)
 
 
 def assume(cond: Any = None) -> Any:
-    """`cond` itself: what TVM's compiler may take for granted."""
+    """Return `cond` unchanged, an assumption for TVM's compiler."""
     return cond
 
 
 def likely(cond: ExprLike) -> Any:
-    """`cond` itself: a hint for TVM's compiler."""
+    """Return `cond` unchanged, a hint for TVM's compiler."""
     return cond
 
 
 def predicate(value: ExprLike) -> Expr:
-    """``T.ptx.pred(value)``: `value` as a predicate of PTX, true where it is not zero."""
+    """Return `value` as a PTX predicate, true if nonzero: ``T.ptx.pred(value)``."""
     return as_bool(value)
 
 
 def static_assert(condition: Any, message: str = "the assertion fails") -> None:
-    """Check a condition that is known at compile time. Raises TirxError with `message` if it is false."""
+    """Assert a compile-time condition. Raises TirxError with `message` if it is false."""
     if isinstance(condition, Expr):
         raise TirxError("T.static_assert needs a condition that is known at compile time", condition.span)
     if not condition:
@@ -86,16 +86,16 @@ def _shifted(pointer: Any, offset: Any) -> Expr:
 
 
 def handle_add_byte_offset(pointer: Any, offset: ExprLike) -> Expr:
-    """`pointer`, `offset` bytes further on."""
+    """Return `pointer` advanced by `offset` bytes."""
     return _shifted(pointer, offset)
 
 
 def ptr_byte_offset(pointer: Any, offset: ExprLike, dtype: Any = None) -> Expr:
-    """`pointer`, `offset` bytes further on; `dtype` is accepted for compatibility with TVM."""
+    """Return `pointer` advanced by `offset` bytes; `dtype` is accepted for compatibility with TVM."""
     return _shifted(pointer, offset)
 
 
 def evaluate(value: Any) -> None:
-    """Execute an instruction for its effect."""
+    """Execute an instruction for its side effect."""
     if isinstance(value, Call):
         current("Tx.evaluate").emit(Evaluate(value))

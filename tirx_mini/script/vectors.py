@@ -1,4 +1,4 @@
-"""Vectors as values: one value in all lanes, numbers at equal distances, and lanes in another order."""
+"""Vector values: broadcasts, ramps and shuffles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def stored(buffer: Buffer, indices: tuple[Expr, ...], value: Expr) -> BufferStore:
-    """``buffer[indices] = value``, where a single value is stored to each element that an index names."""
+    """Store ``buffer[indices] = value``, broadcasting a scalar to all indexed elements."""
     count, given = lanes_of(indices[-1]) if indices else 1, lanes_of(value)
     if given not in (1, count):
         message = f"a vector of {given} values is stored to {count} element{'s' * (count > 1)}"
@@ -40,7 +40,7 @@ def stored(buffer: Buffer, indices: tuple[Expr, ...], value: Expr) -> BufferStor
 
 
 def broadcast(value: ExprLike, lanes: int) -> Expr:
-    """A vector of `lanes` lanes, each of which is `value`."""
+    """Return a vector of `lanes` lanes, each equal to `value`."""
     one = as_expr(value)
     if one.dtype.lanes > 1:
         raise TirxError(f"T.Broadcast repeats one value, but {one!r} is a vector", one.span)
@@ -48,7 +48,7 @@ def broadcast(value: ExprLike, lanes: int) -> Expr:
 
 
 def ramp(base: ExprLike, lanes: Any, tvm_lanes: int | None = None) -> Expr:
-    """The index of a vector access: base, base + 1, …, base + lanes - 1.
+    """Return the index of a vector access: base, base + 1, …, base + lanes - 1.
 
     TVM writes ``ramp(base, stride, lanes)``: the numbers base, base + stride, …, which are an index if the stride is 1.
     """
@@ -62,7 +62,7 @@ def ramp(base: ExprLike, lanes: Any, tvm_lanes: int | None = None) -> Expr:
 
 
 def Shuffle(vectors: Sequence[ExprLike], indices: Sequence[ExprLike]) -> Expr:
-    """Lanes of vectors, counted through all of them, as a vector; as a value where there is one index."""
+    """Return the selected lanes of concatenated vectors, as a scalar for a single index."""
     parts = [as_expr(vector) for vector in vectors]
     if not parts or len({part.dtype.scalar for part in parts}) > 1:
         raise TirxError("T.Shuffle takes vectors of one type")
@@ -86,19 +86,19 @@ def Shuffle(vectors: Sequence[ExprLike], indices: Sequence[ExprLike]) -> Expr:
 
 
 def vectorlow(dtype: DTypeLike, vec: ExprLike) -> Expr:
-    """The lower half of the lanes of a vector."""
+    """Return the lower half of a vector's lanes."""
     half = _half(dtype, vec)
     return Shuffle([vec], range(half))
 
 
 def vectorhigh(dtype: DTypeLike, vec: ExprLike) -> Expr:
-    """The upper half of the lanes of a vector."""
+    """Return the upper half of a vector's lanes."""
     half = _half(dtype, vec)
     return Shuffle([vec], range(half, 2 * half))
 
 
 def vectorcombine(dtype: DTypeLike, vec1: ExprLike, vec2: ExprLike) -> Expr:
-    """The lanes of two vectors, one after the other."""
+    """Concatenate the lanes of two vectors."""
     return Shuffle([vec1, vec2], range(data_type(dtype).lanes))
 
 

@@ -1,4 +1,4 @@
-"""Views of buffers, as attributes: ``buf.sub[stage, :]``, ``buf.local()``, ``buf.permute(1, 0)``, ``buf.vload(…)``."""
+"""Buffer views as attributes: ``buf.sub[stage, :]``, ``buf.local()``, ``buf.permute(1, 0)``, ``buf.vload(…)``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .handles import data_type, shape_of
 
 
 def moved(view: Buffer, elements: Any) -> Buffer:
-    """`view`, which begins `elements` of its elements further on."""
+    """Return `view` advanced by `elements` elements."""
     known = int_value(elements)
     if known is not None and view.elem_offset is None:
         return replace(view, byte_offset=view.byte_offset + known * view.dtype.bits // 8)
@@ -47,7 +47,7 @@ def moved(view: Buffer, elements: Any) -> Buffer:
 
 
 def pointed(pointer: Any, dtype: DataType) -> tuple[Buffer, Any]:
-    """The buffer that a pointer points into, and how far, in elements of `dtype`."""
+    """Return the buffer into which a pointer points, and its offset in elements of `dtype`."""
     if isinstance(pointer, Buffer):
         return pointer, 0
     if not isinstance(pointer, AddressOf):
@@ -63,7 +63,7 @@ def pointed(pointer: Any, dtype: DataType) -> tuple[Buffer, Any]:
 
 
 def pool_of(buffer: Buffer) -> tuple[Buffer, Any]:
-    """The pool that a buffer of shared memory lies in, itself if in none, and where it begins there, in its elements.
+    """Return the pool of a shared buffer (itself without one), and the buffer's element offset in it.
 
     In TVM, `data` of all buffers of a pool is the pointer of the pool, and `elem_offset` counts from there.
     """
@@ -75,7 +75,7 @@ def pool_of(buffer: Buffer) -> tuple[Buffer, Any]:
 
 
 def flat_place(element: AddressOf | BufferLoad) -> Any:
-    """The place of an element in its buffer, in elements."""
+    """Return the offset of an element in its buffer, in elements."""
     buffer, indices = element.buffer, element.indices
     if len(indices) == 1 and buffer.ndim != 1:
         return coordinate(indices[0])
@@ -87,7 +87,7 @@ def _divisor(value: Any) -> int:
 
 
 def _part(buffer: Buffer, layout: Layout, starts: Sequence[Any], extents: Sequence[int], kept: Sequence[int]) -> Buffer:
-    """The box of `extents` from `starts` of a buffer seen through `layout`, with the dimensions `kept`."""
+    """Return the box of `extents` at `starts` of a buffer viewed through `layout`, keeping the dimensions `kept`."""
     part = slice_region(layout, starts, extents, _divisor)
     made = part.layout
     shape = tuple(extents[axis] for axis in kept) or (1,)
@@ -110,7 +110,7 @@ def _part(buffer: Buffer, layout: Layout, starts: Sequence[Any], extents: Sequen
 
 @dataclass(frozen=True)
 class Sub:
-    """``buf.sub[2, 4:8, 1::4]``: a view of a part, as NumPy slices. An index drops its dimension."""
+    """A sub-view with NumPy-style slices, in which an index drops its dimension: ``buf.sub[2, 4:8, 1::4]``."""
 
     buffer: Buffer
 
@@ -129,7 +129,7 @@ class Sub:
 
 
 class _Slice(NamedTuple):
-    """`extent` elements from `start` of the `whole` elements of a dimension, which is dropped unless it is `kept`."""
+    """A slice of `extent` elements at `start` in a dimension of `whole` elements, dropped unless `kept`."""
 
     whole: int
     start: Any
@@ -138,7 +138,7 @@ class _Slice(NamedTuple):
 
 
 def _parts(buffer: Buffer, key: Any, extent: int) -> list[_Slice]:
-    """The meaning of a key for its dimension; with a step, for the dimension cut into rows of `step` elements."""
+    """Interpret a key for its dimension; a step splits the dimension into rows of `step` elements."""
     if not isinstance(key, slice):
         return [_Slice(extent, coordinate(as_index(key)), 1, kept=False)]
     step = int_value(1 if key.step is None else key.step)
@@ -168,7 +168,7 @@ def _ends(buffer: Buffer, key: slice, extent: int) -> tuple[Any, Any]:
 
 def local(buffer: Buffer) -> Callable[..., Buffer]:
     def local(*shape: int, layout: Layout | None = None) -> Buffer:
-        """The elements of a tile in registers that each thread holds, as an array: all of them, or with a shape,
+        """Return the elements of a register tile that each thread holds, as an array: all of them, or with a shape,
         row-major.
 
         layout: the place of each element in it, instead of row-major.
@@ -182,7 +182,7 @@ def local(buffer: Buffer) -> Callable[..., Buffer]:
 
 def permute(buffer: Buffer) -> Callable[..., Buffer]:
     def permute(*dims: int) -> Buffer:
-        """The same elements with the dimensions in another order."""
+        """Return a view with permuted dimensions."""
         made = layout_of(buffer).permute_dims(dims)
         return replace_view(buffer, made.shape, made)
 
@@ -190,7 +190,7 @@ def permute(buffer: Buffer) -> Callable[..., Buffer]:
 
 
 def replace_view(buffer: Buffer, shape: tuple[int, ...], layout: Layout) -> Buffer:
-    """The same storage with another shape and layout."""
+    """Return a view of the same storage with another shape and layout."""
     name, addr = f"{buffer.name}_view", buffer.allocated_addr
     return Buffer(name, shape, buffer.dtype, buffer.scope, layout, buffer, allocated_addr=addr)
 
@@ -200,7 +200,7 @@ _AXES = re.compile(r"\(([^()]*)\)|(\w+)")
 
 def rearrange(buffer: Buffer) -> Callable[..., Buffer]:
     def rearrange(pattern: str, /, **sizes: int) -> Buffer:
-        """``buf.rearrange("a (b c) d -> b (a c) d", c=2)``: dimensions split, permuted and merged."""
+        """Split, permute and merge dimensions: ``buf.rearrange("a (b c) d -> b (a c) d", c=2)``."""
         sides = [[(one[0] or one[1]).split() for one in _AXES.findall(side)] for side in pattern.split("->")]
         if len(sides) != 2 or len(sides[0]) != buffer.ndim:
             raise TirxError(
@@ -227,7 +227,7 @@ def rearrange(buffer: Buffer) -> Callable[..., Buffer]:
 
 @dataclass(frozen=True)
 class Chunks:
-    """``buf.chunk((None, 4))[:, c]``: chunk c of 4 along the second dimension, as a slice."""
+    """Equal chunks of dimensions: ``buf.chunk((None, 4))[:, c]`` is chunk c of 4 along the second one."""
 
     buffer: Buffer
     counts: tuple[int | None, ...]
@@ -251,7 +251,7 @@ class Chunks:
 
 def chunk(buffer: Buffer) -> Callable[..., Chunks]:
     def chunk(spec: Sequence[int | None]) -> Chunks:
-        """Cut dimensions into equal chunks: a number of chunks, or None, for each dimension."""
+        """Split dimensions into equal chunks, given by a number of chunks, or None, for each dimension."""
         counts = tuple(spec)
         if len(counts) != buffer.ndim:
             raise TirxError(f"chunk needs a number or None for each of the {buffer.ndim} dimensions of {buffer.name}")
@@ -265,7 +265,7 @@ def chunk(buffer: Buffer) -> Callable[..., Chunks]:
 
 @dataclass(frozen=True)
 class Tiles:
-    """``buf.tile(0, (4, -1))[c, :]``: dimension 0 split into factors, of which some are picked and the others kept."""
+    """A tiled dimension, of whose factors some are picked and others kept: ``buf.tile(0, (4, -1))[c, :]``."""
 
     buffer: Buffer
     specs: tuple[tuple[int, tuple[int, ...]], ...]
@@ -296,7 +296,7 @@ def _pick(buffer: Buffer, dim: int, factors: tuple[int, ...], picks: Sequence[An
 
 def tile(buffer: Buffer) -> Callable[..., Tiles]:
     def tile(*specs: Any) -> Tiles:
-        """Split a dimension into factors and pick chunks: ``buf.tile(0, (4, -1))[c, :]``; several pairs chain."""
+        """Split a dimension into factors and pick tiles: ``buf.tile(0, (4, -1))[c, :]``; several pairs chain."""
         pairs = (specs,) if len(specs) == 2 and isinstance(specs[0], int) else specs
         for pair in pairs:
             if not isinstance(pair, tuple) or [type(part) for part in pair] not in ([int, tuple], [int, list]):
@@ -308,7 +308,7 @@ def tile(buffer: Buffer) -> Callable[..., Tiles]:
 
 
 def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
-    """The indices of the `lanes` elements that begin at `begin`."""
+    """Return the indices of the `lanes` elements that begin at `begin`."""
     indices = tuple(as_index(i) for i in (begin if isinstance(begin, (list, tuple)) else (begin,)))
     if len(indices) != buffer.ndim:
         raise TirxError(f"{buffer.name} has {buffer.ndim} dimensions, but {len(indices)} indices are given")
@@ -319,13 +319,12 @@ def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
 
 
 def is_vector(value: Any) -> bool:
-    """Return whether ``buf[0:4] = value`` stores a vector: a value of several lanes, or as many neighbouring elements.
-    """
+    """Return whether ``buf[0:4] = value`` stores a vector: a multi-lane value or a region of neighbours."""
     return (isinstance(value, Expr) and value.dtype.lanes > 1) or isinstance(value, Region)
 
 
 def vector_of(region: Region) -> BufferLoad:
-    """The elements of a slice along the last dimension as one vector. Raises TirxError for another slice."""
+    """Return a slice along the last dimension as one vector. Raises TirxError for any other slice."""
     *outer, last = region.extents
     if any(extent != 1 for extent in outer) or last not in (2, 4, 8, 16, 32):
         raise TirxError(
@@ -340,7 +339,7 @@ def vector_of(region: Region) -> BufferLoad:
 
 def vload(buffer: Buffer) -> Callable[..., Expr]:
     def vload(begin: Any, dtype: Any = None, predicate: Any = None) -> Expr:
-        """The value of `dtype`, such as "float32x4", that begins at the indices `begin`."""
+        """Load a value of `dtype`, such as "float32x4", that begins at the indices `begin`."""
         _no_predicate(predicate)
         kind = buffer.dtype if dtype is None else data_type(dtype)
         if kind.scalar != buffer.dtype:
@@ -352,7 +351,7 @@ def vload(buffer: Buffer) -> Callable[..., Expr]:
 
 def vstore(buffer: Buffer) -> Callable[..., None]:
     def vstore(begin: Any, value: Any, predicate: Any = None) -> None:
-        """Store the elements of `value`, a vector or a number, from the indices `begin` on."""
+        """Store the elements of `value`, a vector or number, starting at the indices `begin`."""
         _no_predicate(predicate)
         stored = as_expr(value)
         indices = _vector(buffer, begin, stored.dtype.lanes)
@@ -373,7 +372,8 @@ def access_ptr(buffer: Buffer) -> Callable[..., Expr]:
     def access_ptr(
         access_mask: Any, ptr_type: Any = "handle", content_lanes: int = 1, offset: Any = 0, extent: Any = None
     ) -> Expr:
-        """A pointer `offset` elements after the first one. The other arguments are accepted for compatibility."""
+        """Return a pointer `offset` elements after the first one. The other arguments are accepted for compatibility.
+        """
         return AddressOf(HANDLE, buffer, (as_index(offset),))
 
     return access_ptr
@@ -381,7 +381,7 @@ def access_ptr(buffer: Buffer) -> Callable[..., Expr]:
 
 def elem_offset_of(buffer: Buffer) -> Callable[..., Expr]:
     def elem_offset_of(indices: Any, inner: bool = True) -> Expr:
-        """The place of an element in its buffer, in elements, as its layout gives it."""
+        """Return the offset of an element in its buffer, in elements, as determined by the layout."""
         place = flat_place(AddressOf(HANDLE, buffer, _vector(buffer, indices, 1)))
         return as_expr(place if inner or buffer.elem_offset is None else place + buffer.elem_offset)
 
@@ -390,7 +390,7 @@ def elem_offset_of(buffer: Buffer) -> Callable[..., Expr]:
 
 def byte_offset_of(buffer: Buffer) -> Callable[..., Expr]:
     def byte_offset_of(indices: Any, inner: bool = True) -> Expr:
-        """`elem_offset_of` in bytes."""
+        """Return `elem_offset_of` in bytes."""
         return elem_offset_of(buffer)(indices, inner) * buffer.dtype.bits // 8
 
     return byte_offset_of
@@ -398,7 +398,7 @@ def byte_offset_of(buffer: Buffer) -> Callable[..., Expr]:
 
 def offset_of(buffer: Buffer) -> Callable[..., list[Expr]]:
     def offset_of(indices: Any) -> list[Expr]:
-        """The row-major number of an element, in a list."""
+        """Return the row-major number of an element, as a list."""
         number: Any = const(0)
         for index, extent in zip(_vector(buffer, indices, 1), buffer.shape, strict=True):
             number = number * extent + index
@@ -416,7 +416,7 @@ def is_scalar(buffer: Buffer) -> Callable[..., bool]:
 
 
 def install() -> None:
-    """Give buffers these attributes."""
+    """Install the view attributes on buffers."""
     VIEWS.update(
         sub=Sub, local=local, permute=permute, rearrange=rearrange, chunk=chunk, tile=tile, vload=vload, vstore=vstore,
         access_ptr=access_ptr, elem_offset_of=elem_offset_of, byte_offset_of=byte_offset_of, offset_of=offset_of,

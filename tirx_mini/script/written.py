@@ -1,4 +1,4 @@
-"""Kernels from texts: the inverse of `PrimFunc.script`."""
+"""Parsing of kernels from text, the inverse of `PrimFunc.script`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _texts = count(1)
 
 
 def from_source(text: str, extra: Mapping[str, Any] | None = None, **options: Any) -> Any:
-    """The kernel, or the module of kernels, defined by a text, such as the output of `script()`.
+    """Return the kernel or module defined by a text, such as the output of `script()`.
 
     options: those of TVM's parser, which have no effect.
 

@@ -21,7 +21,7 @@ class Option:
 
     type: of its values, as annotations of `tirx_mini.script.tirx` write it: alternatives of `_KINDS`, and literals.
         Editors show that of `dispatch` as the names of the rules.
-    meaning: what it decides, in a line.
+    meaning: its effect, in a line.
     """
 
     type: str

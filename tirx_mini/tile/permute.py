@@ -1,7 +1,7 @@
 """The permute_layout rule: move a shared-memory tile to another layout, possibly in place.
 
-All threads of the scope read their elements into registers, meet, and write them. What is read is complete before
-anything is written, so that both tiles may lie in the same memory.
+All threads of the scope read their elements into registers, meet, and write them. All reads complete before the first
+write, so that both tiles may lie in the same memory.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def active_threads(guards: Iterable[Expr], threads: int, *, at_most: bool = Fals
 
 
 def most_in_a_warp(active: np.ndarray) -> int:
-    """Return the maximum number of these threads in one warp."""
+    """Return the maximum number of active threads in one warp."""
     return max(int(active[first : first + 32].sum()) for first in range(0, len(active), 32))
 
 

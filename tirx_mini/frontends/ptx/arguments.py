@@ -22,7 +22,7 @@ POINTER_BYTES = 8
 class Bound:
     """Kernel parameters bound to their argument values.
 
-    params, args: of the lowered function, and what it is called with, in the same order.
+    params, args: the parameters of the lowered function and their argument values, in the same order.
     constants: the bytes of each parameter. pointers: (first byte, end, name of the array) of each pointer in it.
     arrays: the buffers by their names. maps: the variables of parameters that are tensor maps.
     """

@@ -1,7 +1,7 @@
 """Lowering of arithmetic, comparison, conversion and select opcodes to IR expressions.
 
-An opcode is looked up here first, for what the simulator executes fastest or the table of `isa` lacks, then among the
-scalar instructions of `isa`. NaNs below double precision equal one another.
+An opcode is looked up in this module first, which has the fastest implementations and those that `isa` lacks, then
+among the scalar instructions of `isa`. NaNs below double precision equal one another.
 """
 
 from __future__ import annotations

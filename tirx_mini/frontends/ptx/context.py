@@ -69,8 +69,8 @@ def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
 class Context:
     """The kernel under construction.
 
-    block: its dimensions. values: the registers that are values, by their names. stored: what was stored last in each
-    place of a local variable.
+    block: its dimensions. values: the registers that are values, by their names. stored: the value last stored to each
+    location of a local variable.
     """
 
     def __init__(

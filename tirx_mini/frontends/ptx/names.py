@@ -40,7 +40,7 @@ def plain_name(name: str) -> str:
 def readable(
     entry: Function, flat: Flat, shared: Sequence[Declaration], parameters: Sequence[str]
 ) -> tuple[Function, Flat, tuple[Declaration, ...]]:
-    """Rename a kernel, its body and its variables to plain source names where these are unique.
+    """Rename a kernel, its body and its variables to plain source names, except names that would collide.
 
     shared: the variables of the module. parameters: the names that the source gives the parameters, () for unknown.
     """

@@ -82,7 +82,7 @@ def rectified(value: Expr) -> Expr:
 
 
 def flushed(value: Expr) -> Expr:
-    """Replace a subnormal number by a zero of the same sign (PTX ISA: .ftz)."""
+    """Replace a subnormal number by a zero with its sign (PTX ISA: .ftz)."""
     bits = value.dtype.bits
     bare = DataType(f"uint{bits}")
     exponent = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000}[value.dtype]

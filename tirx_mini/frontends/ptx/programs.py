@@ -123,7 +123,7 @@ class Entry:
         args: for each parameter an array (PyTorch or NumPy) for a pointer, a number, or a `TensorMap`.
         grid: blocks along x, y and z; those left out are 1.
         block: threads of a block, likewise.
-        cluster: blocks of a cluster; by default what the kernel itself demands.
+        cluster: blocks of a cluster; by default the kernel's own requirement.
         smem: bytes of dynamic shared memory.
         gpu: by default one that the module is compiled for.
         options: of `tirx_mini.simulate`.

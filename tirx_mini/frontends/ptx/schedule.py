@@ -1,7 +1,7 @@
 """Instruction scheduling between synchronisation points: hoist loads so that their latencies overlap.
 
-ptxas orders instructions like this, and a warp waits for a load only where its value is used. Only what cannot be told
-apart by the thread changes places: a load passes stores of another state space, and computations of registers.
+ptxas orders instructions in the same way, and a warp waits for a load only at the first use of its value. A reordering
+must be invisible to the thread: a load passes stores of another state space, and computations of registers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Construction of structured control flow with exits from the dominator tree of a block graph.
 
-The method is that of Ramsey, "Beyond Relooper" (ICFP 2022). A block that several blocks lead to stands behind all that
-its immediate dominator starts; a block that loops lead to from inside stands behind the outermost of them, so that
+The method is described by Ramsey, "Beyond Relooper" (ICFP 2022). A block that several blocks lead to stands behind all
+that its immediate dominator starts; a block that loops lead to from inside stands behind the outermost of them, so that
 lanes that leave a loop meet there. Exits to such places are `To`, back edges are `Again`.
 """
 

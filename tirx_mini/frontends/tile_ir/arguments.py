@@ -51,8 +51,8 @@ _VIEWED_AS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uin
 class Arguments:
     """The arguments of a launch.
 
-    specs: what the compiler knows of each parameter.
-    values: what is passed for the parameters of the entry function, in order: arrays (NumPy; tensors of a GPU as they
+    specs: the compile-time description of each parameter.
+    values: the arguments of the entry function, in order: arrays (NumPy; tensors of a GPU as they
         are) and numbers.
     given: the same, with PyTorch tensors as they were given.
     """

@@ -1,7 +1,8 @@
 """Tracking of launches that may overlap under programmatic dependent launch, and of their memory accesses.
 
-With programmatic dependent launch, a kernel may begin before the one before it has ended, which may have begun early,
-too. Before it waits for them, it may read memory that none of them writes, and write memory that none of them uses.
+With programmatic dependent launch, a kernel may start before its predecessor has ended, which may itself have started
+early. Before it waits for its predecessors, it may read memory that they do not write, and write memory that they do
+not access.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Context:
     """The state shared by all passes of one compilation.
 
     gpu: the GPU that the costs and limits are of.
-    options: what is fixed.
+    options: the fixed options.
     grid: the blocks of a launch along x, y and z; None where the program is compiled for any.
     notes: what passes chose or could not do, in order; reports show them as notes.
     """

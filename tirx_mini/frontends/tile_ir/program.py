@@ -43,9 +43,9 @@ class TileRunError(TileError):
 class TileProgram:
     """A kernel compiled for given argument kinds and one GPU.
 
-    specs: what is known of each parameter.
+    specs: the compile-time description of each parameter.
     gpu: a name of `hardware.GPUS`.
-    options: what the compiler is told; the kernel's decorator says what they leave open.
+    options: the compiler's options; the kernel's decorator sets the others.
     """
 
     kernel: TileKernel

@@ -1,4 +1,4 @@
-"""Tile programs as named in commands: programs in files, and those of lesson 11 with their arguments."""
+"""Tile programs as named in commands: programs in files, and the programs of lesson 11."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def compile(
 ) -> TileProgram:
     """Compile a kernel for the kinds of its arguments: dtypes, shapes, strides and constant values.
 
-    args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`. options: what the compiler is told.
-    Raises `TileError` for what the kernel does wrong, and `ArgumentError` for arguments that no kernel takes.
+    args: as they are passed to `launch`. gpu: a name of `hardware.GPUS`. options: the compiler's options.
+    Raises `TileError` for an error in the kernel, and `ArgumentError` for unsupported arguments.
     """
     return _compiled(_kernel(kernel), arguments_of(_kernel(kernel), args), gpu, options)
 
@@ -145,7 +145,7 @@ def launch(
     kernel_args: the arguments: arrays (NumPy or PyTorch), numbers, tuples of them, and constants.
     programmatic_dependent_launch: whether the kernel may begin before the launch before it has ended. Before it waits
         for that (`ct.grid_dependency_control_wait`), it may read what that launch does not write.
-    Raises `SimulationError` for what the simulator finds wrong with the compiled kernel.
+    Raises `SimulationError` for an error that the simulator finds in the compiled kernel.
     """
     function = _kernel(kernel)
     blocks = _grid(grid)

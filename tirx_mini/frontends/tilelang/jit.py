@@ -230,7 +230,7 @@ class AutoTuner:
 
     @classmethod
     def from_kernel(cls, kernel: Callable[..., Any], configs: Any) -> AutoTuner:
-        """Return a tuner for a function whose parameters the configurations name."""
+        """Return a tuner for a kernel factory; each configuration names its parameters."""
         return cls(kernel, configs)
 
     def set_compile_args(self, **options: Any) -> AutoTuner:

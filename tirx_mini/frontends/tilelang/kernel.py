@@ -122,7 +122,7 @@ class JITKernel:
 
     prim_func: the program. It may have symbolic extents: it is compiled for the sizes of each call, once.
     out_idx: the parameters that a call makes and returns; the others are its arguments.
-    target: what it is compiled for.
+    target: the compilation target.
     """
 
     def __init__(self, prim_func: PrimFunc, out_idx: int | Sequence[int] | None = None, target: Any = None) -> None:

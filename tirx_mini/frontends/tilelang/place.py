@@ -60,7 +60,7 @@ class Rule(Protocol):
     def layouts(self, call: TileCall, place: Place) -> Mapping[Buffer, Fragment | Layout]:
         """Return the layouts that the operation requires of fragments and shared buffers.
 
-        It is asked again as more layouts become known, which `place.fragments` has.
+        It is called again as more layouts become known in `place.fragments`.
         """
         ...
 

@@ -44,7 +44,7 @@ class Profiler:
     """Measures a kernel on generated tensors.
 
     kernel: the kernel.
-    supply: what the tensors hold: by default small whole numbers for integers, else normal numbers.
+    supply: the contents of the tensors: by default small whole numbers for integers, else normal numbers.
     """
 
     def __init__(self, kernel: Kernel, supply: Any = None) -> None:

@@ -1,4 +1,5 @@
-"""`tvm.error`: TVM's exception names, for tests that refer to them. Every mistake in a kernel is one of them."""
+"""`tvm.error`: TVM's exception names, for tests that refer to them. Every error in a kernel is an instance of one of
+these classes."""
 
 from __future__ import annotations
 

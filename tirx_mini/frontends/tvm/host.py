@@ -53,7 +53,7 @@ class CompiledKernel:
             simulated_device.CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
 
     def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
-        """Return the executable specialised for these arguments."""
+        """Return the executable specialised for the given arguments."""
         if isinstance(self.inner, (SymbolicExecutable, te.SymbolicFunction)):
             return self.inner.for_arguments(*values)
         return self.inner

@@ -14,7 +14,7 @@ __all__ = ["PassContext"]
 class PassContext:
     """TVM's pass context, accepted without effect: ``with tvm.transform.PassContext(opt_level=3, config={…}):``.
 
-    opt_level, required_pass, disabled_pass, config: what TVM's passes would be told.
+    opt_level, required_pass, disabled_pass, config: the options of TVM's passes.
 
     Raises `ValueError` for instruments, which would be called for each pass of TVM.
     """

@@ -34,7 +34,7 @@ class Slot:
     """The storage of a value that changes across iterations or branches.
 
     buffer: registers, or a variable; None for what stays the same: a token, the position in a pipeline.
-    memory: for pointers, what they point into; `buffer` then holds their offsets.
+    memory: for pointers, the buffer into which they point; `buffer` then holds their offsets.
     constant: what stays the same.
     """
 

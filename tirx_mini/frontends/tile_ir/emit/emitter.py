@@ -56,7 +56,7 @@ class Emitter:
 
     warps: warps that compute: layouts distribute tiles over them.
     threads: threads of the CTA, those of other agents included.
-    prologue, epilogue: what the kernel begins and ends with. After the prologue all threads synchronise.
+    prologue, epilogue: the first and last statements of the kernel. After the prologue all threads synchronise.
     """
 
     def __init__(self, warps: int, agents: int = 0) -> None:

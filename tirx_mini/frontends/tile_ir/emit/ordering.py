@@ -1,7 +1,7 @@
 """Memory effects of regions, by which threads synchronise between conflicting array accesses.
 
-A tile program is in order: what it stores, a later load finds. Its threads are not, and one may load what another
-stored. So a barrier stands between two accesses of one array of which one is a store.
+A tile program is executed in order: a later load sees an earlier store. Its threads are not, and one may load what
+another stored. So a barrier stands between two accesses of one array of which one is a store.
 
 `passes/barriers.py` orders uses of shared memory in statements. Here the arrays are in global memory and the program is
 still SSA: the emitter asks while it chooses which threads hold a tile.

@@ -26,9 +26,9 @@ class Tile:
     cost: the operations of one of them.
     moved: whether register r reads other registers than r.
     buffer: the registers that hold it; None where nothing does.
-    uniform: whether all threads find the same value in all registers, and the compiler knows that.
+    uniform: whether all registers of all threads provably hold the same value.
     narrow: what it is a broadcast of, and the register of that for one of its own.
-    over: registers that may be overwritten with it, one by one, since nothing else needs what they hold.
+    over: registers that may be overwritten with it, one by one, since their contents are dead.
     undefined: whether it may have any elements: registers for it need not be written.
     """
 

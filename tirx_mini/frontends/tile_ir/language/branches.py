@@ -93,7 +93,7 @@ class Branches(Carrying):
     ) -> Any:  # fmt: skip
         """Terminate both arms, and continue with the merged variables.
 
-        wanted: the variables that are read later. returned: whether what the arms return is merged, and returned.
+        wanted: the variables that are read later. returned: whether the arms' return values are merged and returned.
         """
         merged: dict[str, Any] = {}
         yields: list[list[Value]] = [[], []]

@@ -37,7 +37,7 @@ class LoopContext:
 
     names: the variables, with values of the types that they have at the beginning of each iteration.
     roots: the arrays whose tokens are carried.
-    before, header: what the variables are before the loop, and where an iteration begins.
+    before, header: the variables before the loop, and at the start of an iteration.
     exits, ends: the variables where a `break` leaves the loop, and where an iteration ends, of each.
     runs_out: whether the loop also ends where an iteration would begin.
     index, step: of a `for` that is a `loop`, since it has a `break`: the number of the iteration, to be advanced.

@@ -108,7 +108,7 @@ def trace(kernel: TileKernel, specs: tuple[Spec, ...], arch: str = "sm_100") -> 
     The kernel is traced twice: the first trace finds out which arrays are written, so that the second one orders only
     operations on those.
 
-    Raises `TileError`, at the line of the program, for what the kernel does wrong.
+    Raises `TileError`, at the source line, for an error in the kernel.
     """
     _, accesses = _trace(kernel, specs, arch, None)
     module, _ = _trace(kernel, specs, arch, accesses)

@@ -40,7 +40,7 @@ class Emitter:
     """The builder of the entry function.
 
     prologue: operations at its beginning, which are in scope everywhere: scalar constants, views of parameters.
-    span: the source of what is emitted now.
+    span: the source location of emitted operations.
     """
 
     def __init__(self) -> None:

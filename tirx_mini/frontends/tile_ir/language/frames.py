@@ -27,7 +27,7 @@ class Frame:
     function: the Python function that the source belongs to, for globals and closures.
     inlined_at: the call.
     loops: what each enclosing loop carries (`carrying.LoopContext`), innermost last.
-    returned: what a `return` inside a loop returned last.
+    returned: the value of the last `return` inside a loop.
     """
 
     source: FunctionSource

@@ -20,8 +20,8 @@ NONE: Names = frozenset()
 class Liveness:
     """The live variables of one function.
 
-    header: for each loop, the names that an iteration or what follows the loop may read.
-    after: for each `if`, the names that what follows it may read.
+    header: for each loop, the names that an iteration or the code after the loop may read.
+    after: for each `if`, the names that the code after it may read.
     """
 
     header: dict[ast.stmt, Names] = field(default_factory=dict)

@@ -47,7 +47,7 @@ class Tokens:
 class Ordering:
     """The memory tokens at the current program point.
 
-    known: what the first trace found; None while it runs, which needs no tokens.
+    known: the accesses found by the first trace; None while it runs, which needs no tokens.
     """
 
     def __init__(self, emit: Emitter, known: Accesses | None) -> None:

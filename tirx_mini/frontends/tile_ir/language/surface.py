@@ -67,7 +67,7 @@ METHODS: dict[tuple[type, str], Operation] = {}
 def operation(name: str, host: Callable[..., Any] | None = None) -> Callable[[Implementation], Operation]:
     """Define ``ct.name`` (decorator).
 
-    host: what a call outside of tile code computes, for the few functions that have a meaning there.
+    host: the implementation in host code, for the few functions that are available there.
     """
 
     def define(implementation: Implementation) -> Operation:

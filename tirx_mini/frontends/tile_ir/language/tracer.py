@@ -44,7 +44,7 @@ FALL, BREAK, CONTINUE = Exit(How.FALL), Exit(How.BREAK), Exit(How.CONTINUE)
 class Tracer(ABC):
     """Interprets the statements of a kernel once, emitting its run-time operations.
 
-    known: what the first trace found out about memory operations; None in that trace.
+    known: the memory operations found by the first trace; None in that trace.
     arch: the architecture that hints are for, as "sm_90".
     quiet: whether output of the compilation is left out, because another trace has made it.
     """

@@ -39,7 +39,7 @@ class BlockTile(Type):
     order: the dimension of the array that each dimension of the tile runs along.
     steps: how far apart tiles are, by dimension of the tile; the tile's extents where tiles lie side by side.
     gather: the dimension whose elements are named one by one, by a tensor of indices; None for a block of neighbours.
-    padding: what is read out of bounds; None: anything.
+    padding: the value of elements read out of bounds; None: anything.
     """
 
     memref: Memref

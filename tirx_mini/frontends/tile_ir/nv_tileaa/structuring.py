@@ -1,8 +1,8 @@
 """Conversion of cuda_tile control flow to scf, which has no `break`, `continue` or `return` in branches.
 
-What follows a branch that may leave early moves into the paths that go on: ``if c { break } rest`` becomes
+The code after a branch with an early exit moves into the continuing paths: ``if c { break } rest`` becomes
 ``if c { (false, …) } else { rest; (true, …) }``. A loop with `break` becomes an scf.while over a flag that says
-whether to go on. Where several paths of one `if` go on, each gets a copy of what follows.
+whether to go on. If several paths of one `if` continue, each gets a copy of the following code.
 """
 
 from __future__ import annotations

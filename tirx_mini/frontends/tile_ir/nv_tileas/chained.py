@@ -9,8 +9,8 @@ second dot of the iteration before it. Threads compute from the first while the 
     wait for the first; what is computed from it
     wait for the second; its sums are scaled for the next one
 
-What stands before the second dot is also executed before the loop, for the first iteration, and the second dot of the
-last iteration stands behind it.
+The part before the second dot is also executed before the loop, for the first iteration, and the last iteration's
+second dot follows the loop.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Chain:
     """The parts of a loop of chained dots, in the order of a rotated iteration.
 
     first: the first dot, and before: what precedes it. fetch: what reads the tile that the second dot multiplies by.
-    second: this dot. middle: what follows the first dot and does not need the second one's sums. leave: what releases
-    that tile. late: what computes with the sums of the iteration before.
+    second: this dot. middle: the operations after the first dot that do not need the second dot's sums. leave: what
+    releases that tile. late: what computes with the sums of the iteration before.
     sums, position: which of the carried values are the sums, and the iterator of the tile.
     """
 

@@ -1,7 +1,7 @@
 """Asynchronous gathers for the tensor core: 16-byte cp.async copies per thread, directly to shared memory.
 
 A part of tileas-materialize-async. A `load` by pointers becomes `async.load` where each 16 bytes of a row of the tile
-are neighbours in memory with one mask (PTX ISA: "cp.async", whose src-size fills with zeros what the mask leaves out).
+are neighbours in memory with one mask (PTX ISA: "cp.async", whose src-size zero-fills masked-off elements).
 """
 
 from __future__ import annotations

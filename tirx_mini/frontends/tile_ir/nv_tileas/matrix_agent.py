@@ -47,7 +47,7 @@ class _Halves:
     """A loop split into the operations of products that wait for no thread, and all other operations.
 
     early: the iterators, by their place among the carried values, that belong to the first.
-    frees: whether the second frees what the first of the next iteration overwrites, and so comes before it.
+    frees: whether the second releases storage that the next iteration's first overwrites, so that it must come before.
     """
 
     first: Sequence[Op]

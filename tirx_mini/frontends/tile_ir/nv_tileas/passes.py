@@ -269,7 +269,7 @@ def with_dots(func: Op) -> Chosen:
 def remove_layout_conversions(module: Module, context: Context) -> Module:
     """Propagate the layouts of accesses and dots to other values, so as to minimise layout conversions.
 
-    On GPUs with tensor memory, ranges and what is computed from them are computed again in each layout.
+    On GPUs with tensor memory, ranges and cheap computations on them are rematerialised in each layout.
     """
     made = relayout(module, _fewest, warps_of)
     # Elsewhere they stay: plans for wgmma were chosen by measurements of kernels that have them.

@@ -7,8 +7,7 @@ On Hopper, 16 CTAs with successive numbers are in one GPC, whose SMs share a pat
 need a tile at the same time. Where tiles are high, the lower half of the CTAs takes even instances and the upper half
 odd ones. The 16 then have 4 × 4 tiles instead of 8 × 2, for which they load fewer rows and columns.
 
-Where loops are longer the greater x is, as in attention to what is past, the longest instances come first, and the
-shortest fill up the end.
+If loops grow with x, as in causal attention, the longest instances come first, and the shortest fill the tail.
 
 With ``num_ctas=2``, the two CTAs of a cluster have instances that are neighbours along x. A tile that both need is
 loaded once: each loads a half for both (PTX ISA: "cp.async.bulk.tensor", .multicast::cluster).

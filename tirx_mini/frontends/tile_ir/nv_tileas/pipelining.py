@@ -5,7 +5,7 @@ they share the stages of one pipeline. Before its first reader the block acquire
 for them; after its last reader it releases the stage.
 
 On Blackwell, a loop that only adds up products is the producer of another pipeline: its tensor is the sums, in tensor
-memory, and what follows the loop copies them to registers.
+memory, and the code after the loop copies them to registers.
 
 The order is that of the program until tileas-materialize-schedule gives producers and consumers to different agents.
 """

@@ -230,7 +230,7 @@ def _give_rooms(chain: Chain, parts: int, cover: bool) -> None:
 
 
 def _cover(given: Room, before: Sequence[Room]) -> None:
-    """Let a product's left operand reuse the columns of earlier sums, if these are wide enough."""
+    """Let a product's left operand reuse the columns of earlier sums, if there are enough columns."""
     operand = given.tensors[0]
     fitting = (
         room

@@ -1,7 +1,7 @@
 """The pass tileas-recompute-for-scheduling: rematerialisation of cheap values at their uses, to save registers.
 
 A mask or a tile of indices that is computed before a loop and used in it takes registers of each thread for as long as
-the loop runs. Where they are too few, the loop computes it from what it is made of: from a row and a column.
+the loop runs. If registers are scarce, the loop recomputes it from its inputs, a row and a column.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def registers_of(value: Value) -> int:
 def generate_schedule(module: Module, context: Context) -> Module:
     """Schedule operations in program order, or by cost with list scheduling, longest path first.
 
-    Loops, branches and accesses with effects stay in order; what is between two of them moves. A block with dots keeps
-    the order of the program: its tiles are loaded ahead of time by pipelines.
+    Loops, branches and accesses with effects stay in order; operations between two of them may move. A block with dots
+    keeps the order of the program: its tiles are loaded ahead of time by pipelines.
     """
     if context.options.schedule != COST_BASED:
         return module

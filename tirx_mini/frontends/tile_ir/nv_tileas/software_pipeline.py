@@ -45,7 +45,7 @@ class Fill:
 
 
 def unspecialized_pipeline(module: Module, context: Context) -> Module:
-    """Without agents, issue a loop's loads some iterations early, as far as its pipelines have spare stages.
+    """Without agents, issue a loop's loads some iterations early if its pipelines have spare stages.
 
     A loop whose loads depend on what it computes stays as it is; a note says so.
     """

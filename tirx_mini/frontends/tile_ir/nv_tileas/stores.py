@@ -1,8 +1,8 @@
 """The pass tileas-slice-and-fuse: tiles stored by TMA go through shared memory slice by slice.
 
-What a loop has added up on the tensor core is spread over the threads so that a direct store writes a few bytes of each
-row. A slice of it is written to shared memory instead, and TMA stores whole rows of it from there while the threads
-write the next slice. The computations that only a slice needs, such as its conversion to 16 bits, move into the slice.
+The tensor core leaves sums distributed over the threads, so that a direct store would write a few bytes of each row. A
+slice of it is written to shared memory instead, and TMA stores whole rows of it from there while the threads write the
+next slice. The computations that only a slice needs, such as its conversion to 16 bits, move into the slice.
 """
 
 from __future__ import annotations

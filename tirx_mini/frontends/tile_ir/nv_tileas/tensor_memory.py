@@ -29,7 +29,7 @@ NEAREST = "nearest_even"
 
 
 def legalize_tmem_copy(module: Module, context: Context) -> Module:
-    """Split a copy from tensor memory whose uses are all slices into copies of these slices."""
+    """Split a copy from tensor memory into copies of slices if all its uses are slices."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 

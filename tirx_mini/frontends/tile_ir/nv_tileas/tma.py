@@ -27,7 +27,7 @@ ROOMS = 2
 def lower_tma_load_store_to_async(module: Module, context: Context) -> Module:
     """Convert each tiled_load to shared memory to an asynchronous TMA load, and eligible stores to TMA stores.
 
-    A load that TMA cannot do stays what it is, and its elements pass through registers; a note says why.
+    A load that TMA cannot perform is unchanged, and its elements pass through registers; a note says why.
     """
     return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 

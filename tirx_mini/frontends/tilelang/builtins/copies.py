@@ -106,6 +106,6 @@ def tma_store_arrive(*args: Any) -> None:
 def tma_store_wait(count: Any = 0, read: Any = True) -> None:
     """Wait until at most `count` of the thread's TMA store groups are pending.
 
-    read: whether it is enough that their sources have been read. PTX ISA: "cp.async.bulk.wait_group".
+    read: wait only until the sources have been read. PTX ISA: "cp.async.bulk.wait_group".
     """
     T.call("cp.async.bulk.wait_group", n=constant(count, "T.tma_store_wait", "count"), read=bool(read))

@@ -18,7 +18,7 @@ class Builtin:
 
     uses: the instructions that it becomes, by their names in the table of `isa`; what a call becomes depends on its
         arguments, so not every call has all of them.
-    becomes: what it is besides or instead, in words.
+    becomes: a description of any other lowering.
     form: the modifiers of the instructions that are the same in each call.
     """
 

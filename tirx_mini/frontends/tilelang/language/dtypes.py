@@ -1,4 +1,4 @@
-"""TileLang's dtypes: ``T.float16`` equals ``"float16"`` and knows its width and PyTorch dtype."""
+"""TileLang's dtypes: ``T.float16`` equals ``"float16"`` and has a width and a PyTorch dtype."""
 
 from __future__ import annotations
 

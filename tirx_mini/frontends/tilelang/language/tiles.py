@@ -1,6 +1,6 @@
 """Tile operations: copies, fills, matrix products, reductions, scans and atomics on whole tiles.
 
-Each appends a `TileCall` named ``tl.…`` to the kernel. `rules` says what becomes of it.
+Each appends a `TileCall` named ``tl.…`` to the kernel. `rules` lowers it.
 """
 
 from __future__ import annotations

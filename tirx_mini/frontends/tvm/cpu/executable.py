@@ -147,7 +147,7 @@ def build(func: PrimFunc, threads: int | None = None) -> CpuExecutable:
     """Build a scheduled function for this CPU; it is compiled at its first call.
 
     threads: how many threads share a parallel loop; by default as many as this machine has cores.
-    Raises `TirxError` for what only a GPU has, at its line.
+    Raises `TirxError`, at the source line, for features that only a GPU has.
     """
     flat = flatten_buffers(vectorize(lower_blocks(func)), aligned=False)
     made = CpuExecutable(flat, func) if threads is None else CpuExecutable(flat, func, threads)

@@ -54,7 +54,7 @@ UNROLL, NO_VECTORS = '!{!"llvm.loop.unroll.enable"}', '!{!"llvm.loop.vectorize.w
 class _Module:
     """The state shared by the functions of a module.
 
-    loops: what LLVM is told of each loop of which it is told something.
+    loops: the LLVM metadata of each annotated loop.
     """
 
     functions: list[str]
@@ -63,7 +63,7 @@ class _Module:
     bodies: int = 0
 
     def told(self, properties: list[str]) -> str:
-        """Return the loop metadata to attach to the back edge of a loop with these properties."""
+        """Return the loop metadata for the back edge of a loop with the given properties."""
         if not properties:
             return ""
         self.loops.append(properties)

@@ -20,7 +20,7 @@ class IterVar:
     """An axis: a variable with a range of `extent` values starting at `first`.
 
     kind: DATA_PARALLEL for an axis of a tensor, REDUCTION for one that a reduction sums over, THREAD_INDEX for an index
-        of the grid; what `split` and `fuse` give has the kind of what they were given.
+        of the grid; loops made by `split` and `fuse` keep the kind of their operands.
     extent: None for an axis whose extent is the outcome of a schedule; an expression where it is symbolic.
     thread: for THREAD_INDEX, its name: "blockIdx.x", "threadIdx.x", …
     """

@@ -60,7 +60,7 @@ def build(
         "llvm".
     target_host: accepted as TVM has it; the host's part is Python.
 
-    Raises `TirxError` for what the target does not have, at its line.
+    Raises `TirxError`, at the source line, for features that the target lacks.
     """
     chosen = target or Target.current() or "llvm"
     module = lower(inputs, args, name)

@@ -35,7 +35,7 @@ class Ahead:
     """A copy that runs one iteration ahead of its loop.
 
     before: its allocation and the first copy, before the loop. next: the copy for the next iteration, at the beginning
-    of an iteration. buffers: what the loop reads in the place of the buffer.
+    of an iteration. buffers: the replacements of the buffer that the loop reads.
     """
 
     before: Stmt

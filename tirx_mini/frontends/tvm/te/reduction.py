@@ -51,7 +51,7 @@ class Reduce(Expr):
 
     source: the value; a `Group` where several are reduced together.
     where: the values that take part; None for all.
-    start: what the combination begins with, in place of the neutral element.
+    start: the initial value, in place of the identity element.
     """
 
     reducer: Reducer

@@ -62,7 +62,7 @@ class At:
 class Stage:
     """The schedule of one tensor: a loop nest over `leaves`, and its attachment point.
 
-    relations: what was split and fused, in order.
+    relations: the splits and fusions, in order.
     kinds: the kinds of loops that are not serial.
     threads: the indices of the grid that loops are bound to.
     align: for a dimension, the factor and offset of `storage_align`.

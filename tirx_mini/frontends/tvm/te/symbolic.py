@@ -88,7 +88,7 @@ class SymbolicFunction:
         return [value for arg, value in zip(self.module.args, args, strict=True) if arg not in sizes]
 
     def for_arguments(self, *args: Any) -> Any:
-        """Return the function for the sizes of these arguments. Raises `ArgumentError` for inconsistent sizes."""
+        """Return the function for the sizes of the given arguments. Raises `ArgumentError` for inconsistent sizes."""
         return self._for(self._sizes(args))
 
     @property
@@ -97,7 +97,7 @@ class SymbolicFunction:
 
     @property
     def last(self) -> Any:
-        """The function of the last call, or before any call the one for `SHOWN_EXTENT`."""
+        """The most recently called function, or the function for `SHOWN_EXTENT` before any call."""
         if not self._last:
             self._for(dict.fromkeys(symbols_of(self.module.args), SHOWN_EXTENT))
         return self._last[0]

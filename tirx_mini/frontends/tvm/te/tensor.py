@@ -90,7 +90,7 @@ class ComputeOp(Operation):
 class Tensor(Buffer):
     """A tensor defined by an operation. ``A[i, j]`` and ``A(i, j)`` are the value of an element.
 
-    op: a `PlaceholderOp` or a `ComputeOp`. Schedules use the axes of the latter, and know that it is one.
+    op: a `PlaceholderOp` or a `ComputeOp`. Schedules require the axes of a `ComputeOp`.
     """
 
     op: Any = field(kw_only=True)

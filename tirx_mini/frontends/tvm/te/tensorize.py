@@ -57,7 +57,7 @@ def tensorized(
 ) -> Tensorized:
     """Return the statements of `intrin` that replace the loops of `nest` from `depth` on.
 
-    body: the value of an element of the stage. continues: whether its reduction was begun elsewhere. Raises `TirxError`
+    body: the value of an element of the stage. continues: whether its reduction started elsewhere. Raises `TirxError`
     where the instruction computes something else.
     """
     match = _Match(nest, depth, intrin, ranges)
@@ -93,7 +93,7 @@ class _Match:
     """The match of an instruction against a region of a stage.
 
     values: the axes of the stage in terms of those of the instruction.
-    regions: what the buffers stand for that the instruction is given.
+    regions: the regions that the instruction's buffers denote.
     tensors, firsts: for each input of the instruction, the tensor of the stage, and where its region begins.
     """
 

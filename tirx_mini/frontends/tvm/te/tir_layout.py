@@ -109,8 +109,8 @@ class LayoutSchedule(NestedSchedule):
     def transform_block_layout(self, block: BlockRV, index_map: IndexMap | Callable[..., Any]) -> None:
         """Transform the iteration space of a block, and replace its loops by loops over the new variables.
 
-        index_map: the new variables as a function of those of the block. It is a bijection, and a new variable counts
-        elements or what is reduced, not both.
+        index_map: the new variables as a function of those of the block. It must be a bijection, and each new variable
+        is either spatial or a reduction variable.
         """
         node = self._block(block)
         made = index_map_of(index_map, len(node.vars))

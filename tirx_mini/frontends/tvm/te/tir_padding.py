@@ -46,7 +46,7 @@ class PaddingSchedule(LayoutSchedule):
     def pad_einsum(self, block: BlockRV, padding: Sequence[int]) -> None:
         """Pad the extents of a block to multiples of `padding`, one number for each of its variables.
 
-        New blocks copy what it reads into padded buffers, with zeros at the end, and what it writes back. The block
+        New blocks copy its inputs into zero-padded buffers, and its output back. The block
         adds up products of elements at its variables: ``C[i, j] = C[i, j] + A[i, k] * B[k, j]``.
 
         Raises `TirxError` for another block.

@@ -36,7 +36,7 @@ from .tree import in_loops, size_of
 class Factored(NamedTuple):
     """The two blocks of a factored reduction: `partial` in place of the block, and `whole` after its loops.
 
-    buffer: what the first one writes.
+    buffer: the output of the first one.
     """
 
     partial: Block

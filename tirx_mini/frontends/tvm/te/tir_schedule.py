@@ -250,7 +250,7 @@ class Schedule(PaddingSchedule):
         return replace(buffer, name=f"{buffer.name}_{scope}", scope=scope, layout=None)
 
     def _copied(self, path: list[Stmt], source: Buffer, target: Buffer, name: str, before: bool) -> BlockRV:
-        """Insert a copy of a whole buffer beside the loop nest that contains `path`."""
+        """Insert a copy of a whole buffer beside the outermost loop nest of `path`."""
         unique = self._unused(name)
         nest = tree.over_elements(
             unique, source.shape, lambda own: BufferStore(target, own, source[own]), caller_span()

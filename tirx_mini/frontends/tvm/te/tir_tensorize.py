@@ -54,7 +54,7 @@ class Computation(NamedTuple):
     """The computation performed by the loops around one block.
 
     target: the buffer that it writes. tensors: for the buffers that it reads, the tensors in `op`. continues: whether
-        it adds to what was there before.
+    it accumulates into previous contents.
     """
 
     op: ComputeOp

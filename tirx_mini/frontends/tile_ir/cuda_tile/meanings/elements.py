@@ -1,6 +1,6 @@
 """NumPy representation of element types, and rounding to them.
 
-Integers are signed NumPy integers, whatever the operations say that read them (`unsigned` views the same bits), ``i1``
+Integers are signed NumPy integers, even for unsigned operations (`unsigned` views the same bits), ``i1``
 is `bool`, ``tf32`` is a `float32` whose last 13 bits are zero, and a pointer is the `int64` of its address.
 """
 

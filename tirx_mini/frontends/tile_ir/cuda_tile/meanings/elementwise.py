@@ -1,7 +1,7 @@
 """NumPy semantics of elementwise operations, one line per operation, named as in cuda_tile.
 
 A meaning is called with the operation's attributes, the element type of its result, and its operands. Half-precision
-operations compute in `float32` and round once, as the specification says of those that are emulated.
+operations compute in `float32` and round once, as the specification requires of emulated operations.
 """
 
 from __future__ import annotations

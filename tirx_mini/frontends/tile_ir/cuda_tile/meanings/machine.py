@@ -77,7 +77,7 @@ Meaning = Callable[["Machine", Op], Any]
 class Machine:
     """The interpreter state of one block of the grid.
 
-    meanings: by kind of operation. env: the values so far. write: gets what the program prints.
+    meanings: by kind of operation. env: the values so far. write: receives the program's output.
     """
 
     meanings: Mapping[OpKind, Meaning]

@@ -54,7 +54,7 @@ class _Line:
         self.text += text.replace("%", "%%")
 
     def value(self, value: Any, spec: str = "") -> None:
-        """Append a string, a tile, a constant, or a tuple of these."""
+        """Append a string, tile, constant or tuple."""
         if isinstance(value, Formatted):
             for part in value.parts:
                 if isinstance(part, str):
