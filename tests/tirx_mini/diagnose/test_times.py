@@ -49,8 +49,10 @@ def test_a_launch_by_itself_is_too_short_for_the_power_limit() -> None:
 
 def test_it_is_said_with_the_time_in_a_row_and_only_where_it_was_asked_for() -> None:
     out = report(7, FEW)
-    assert f"{out.time_us:.1f} us predicted on B200 in a row of launches ({out.single_us:.1f} us by itself)" in str(out)
-    assert "by itself" not in str(replace(out, single_us=None))
+    assert out.timing is not None and out.timing.single is not None
+    assert f"{out.time_us:.1f} µs predicted on B200 in a row of launches ({out.single_us:.1f} µs by itself)" in str(out)
+    assert f"in a row {out.timing.row.parts}; by itself {out.timing.single.parts}" in str(out)
+    assert "by itself" not in str(replace(out, timing=replace(out.timing, single=None)))
 
 
 def test_the_results_of_a_kernel_stay_where_its_time_is_simulated_again() -> None:
