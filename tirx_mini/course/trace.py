@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from tirx_mini.diagnose import Report, Timeline, rate_text, us_text
+from tirx_mini.diagnose import Report, Timeline
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.records import dataclass, replace
 from tirx_mini.report import (
@@ -84,10 +84,8 @@ class Traced:
         """Kernel, GPU, size and time; of a kernel that went wrong, the first cause."""
         report = self.report
         parts = [f"{report.kernel} on {report.gpu}", self.shape, report.yours]
-        if report.time_us is not None:
-            parts.append(us_text(report.time_us))
-        if report.tflops is not None:
-            parts.append(rate_text(report.tflops))
+        if report.timing is not None:
+            parts += [report.timing.row.text, report.timing.rate]
         parts.append("" if report.ok else report.verdict)
         cause = f"{report.causes[0].code}: {report.causes[0].message}" if report.errors else ""
         return Heading(", ".join(part for part in parts if part), self.clock_ghz, cause)

@@ -18,7 +18,7 @@ from .bound import Bound
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
 from .proof import Proof
-from .times import Timing, us_text
+from .times import Timing
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Report(Displayed):
         """Return a copy of the report, and of its timeline's label, under another kernel name."""
         if self.trace is None:
             return replace(self, kernel=kernel)
-        came = self.verdict if self.time_us is None else us_text(self.time_us)
+        came = self.verdict if self.timing is None else self.timing.row.text
         return replace(self, kernel=kernel, trace=replace(self.trace, label=f"{kernel} on {self.gpu}, {came}"))
 
     @property

@@ -145,7 +145,8 @@ def _sampled_text(sampled: Sampled) -> str:
     waves, trips = max(size.waves for size in sizes), max(size.trips for size in sizes)
     return (
         f"the time is worked out from {len(sizes)} runs of parts: up to {waves} of {whole.waves} waves, and {trips} of "
-        f"{whole.trips} iterations of the longest loop"
+        f"{whole.trips} iterations of the longest loop; assumed is that all clusters do the same, as the code shows, "
+        "and that each wave and iteration that is left out takes as long as those that were run"
     )
 
 

@@ -1,16 +1,21 @@
 """Conversion of cycles to microseconds, for one of many consecutive launches and for a single launch.
 
-Consecutive launches follow one another directly, the L2 still holds the arguments if they fit, and the power limit may
-lower the clock. A single launch finds a cold L2 and a full clock, and pays its own launch latency.
+In a row, launches follow each other, and the L2 still holds the arguments if they fit. One by itself finds other data
+in the L2, and pays for its launch alone. The clock of both follows from their power, by one law: even a launch of 25 µs
+runs at the clock that its own power leaves it (docs/h100_counters.csv).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import GpuSpec
-from tirx_mini.ir import PrimFunc
+from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.sim import Outcome
+
+ROUNDS = 8
+"""Steps of an iteration for the clock, which shrink to less than a fifth each."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +23,13 @@ class LaunchTime:
     """The time of one launch.
 
     launch_us: its latency, until the first CTA starts. cycles: from there to the last write. clock_ghz: their clock.
+    fastest_ghz: the highest clock that they may have, of a GPU whose clock is known only under full load; else None.
     """
 
     launch_us: float
     cycles: float
     clock_ghz: float
+    fastest_ghz: float | None = None
 
     @property
     def us(self) -> float:
@@ -34,9 +41,24 @@ class LaunchTime:
         return cycles / (self.clock_ghz * 1e3)
 
     @property
+    def least_us(self) -> float | None:
+        """The least that the whole launch may take, at the highest clock; None where the clock is known."""
+        return None if self.fastest_ghz is None else replace(self, clock_ghz=self.fastest_ghz, fastest_ghz=None).us
+
+    @property
+    def text(self) -> str:
+        """The time for a reader: a range where the clock is not known."""
+        return us_text(self.us) if self.least_us is None else f"{self.least_us:.1f} to {us_text(self.us)}"
+
+    @property
+    def clock(self) -> str:
+        """The clock for a reader: a range where it is not known."""
+        return f"{self.clock_ghz:.2f}" + ("" if self.fastest_ghz is None else f" to {self.fastest_ghz:.2f}") + " GHz"
+
+    @property
     def parts(self) -> str:
         """Its terms in words, which add up to `us`."""
-        return f"{us_text(self.launch_us)} of launch and {self.cycles:,.0f} cycles at {self.clock_ghz:.2f} GHz"
+        return f"{us_text(self.launch_us)} of launch and {self.cycles:,.0f} cycles at {self.clock}"
 
 
 @dataclass(frozen=True)
@@ -56,17 +78,27 @@ class Timing:
         """TFLOPS in a row of launches; None for a kernel without MMAs."""
         return self.flops / self.row.us / 1e6 if self.flops else None
 
+    @property
+    def rate(self) -> str:
+        """The rate for a reader: a range where the clock is not known; "" for a kernel without MMAs."""
+        if self.tflops is None:
+            return ""
+        if self.row.least_us is None:
+            return rate_text(self.tflops)
+        return f"{rate_figure(self.tflops)} to {rate_text(self.flops / self.row.least_us / 1e6)}"
+
     def sentence(self, gpu: str) -> str:
         """Both times and the rate, for the headline of a report."""
-        said = f"{us_text(self.row.us)} predicted on {gpu} in a row of launches"
-        said += f" ({us_text(self.single.us)} by itself)" if self.single is not None else ""
-        return said + (f", {rate_text(self.tflops)}" if self.tflops is not None else "")
+        said = f"{self.row.text} predicted on {gpu} in a row of launches"
+        said += f" ({self.single.text} by itself)" if self.single is not None else ""
+        return said + (f", {self.rate}" if self.rate else "")
 
     @property
     def parts(self) -> str:
         """The terms of both times, and the reason where a launch by itself is the shorter one."""
         if self.single is None:
-            return f"the time is {self.row.parts}"
+            unknown = "" if self.row.fastest_ghz is None else "; its clock is known only under full load"
+            return f"the time is {self.row.parts}{unknown}"
         slower = self.row.us > self.single.us
         reason = f"; a row is slower for {_reasons(self.row, self.single)}" if slower else ""
         return f"in a row {self.row.parts}; by itself {self.single.parts}{reason}"
@@ -74,13 +106,13 @@ class Timing:
     @property
     def figures(self) -> tuple[tuple[str, str], ...]:
         """(name, value) of the times, for the head of a page."""
-        found = [("in a row of launches", us_text(self.row.us))]
-        if self.tflops is not None:
-            found.append(("at", rate_text(self.tflops)))
+        found = [("in a row of launches", self.row.text)]
+        if self.rate:
+            found.append(("at", self.rate))
         if self.single is not None:
-            found.append(("by itself", us_text(self.single.us)))
+            found.append(("by itself", self.single.text))
         found.append(("launch", us_text(self.row.launch_us)))
-        return (*found, ("then cycles", f"{self.row.cycles:,.0f} at {self.row.clock_ghz:.2f} GHz"))
+        return (*found, ("then cycles", f"{self.row.cycles:,.0f} at {self.row.clock}"))
 
 
 def us_text(us: float) -> str:
@@ -109,22 +141,44 @@ def _reasons(slow: LaunchTime, fast: LaunchTime) -> str:
 
 
 def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> LaunchTime:
-    """Return the time of one of many launches in a row, at the clock that the GPU's power limit leaves it."""
+    """Return the time of one of many launches in a row."""
     launch, launch_us = func.launch, spec.launch_latency_us
     assert launch is not None
     if launch.cluster_size > 1:
         launch_us += spec.cluster_launch_latency_us
     if launch.programmatic:
         launch_us -= spec.hidden_latency_us
-    busy = outcome.stats.get("tensor_cycles", 0.0) / spec.sms
-    clock_ghz = spec.clock_under(busy / (outcome.cycles + launch_us * spec.clock_ghz * 1e3))
-    return LaunchTime(launch_us, outcome.cycles, clock_ghz)
+    return _launch_time(func, spec, launch_us, outcome.cycles, outcome.stats, launch_us * spec.clock_ghz * 1e3)
 
 
-def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float) -> LaunchTime:
-    """Return the time of a launch by itself that takes so many cycles, on an idle GPU."""
+def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float, stats: Mapping[str, float]) -> LaunchTime:
+    """Return the time of a launch by itself that takes so many cycles, on an idle GPU. stats: of that run."""
     assert func.launch is not None
     launch_us = spec.single_launch_latency_us
     if func.launch.cluster_size > 1:
         launch_us += spec.single_cluster_latency_us
-    return LaunchTime(launch_us, cycles, spec.clock_ghz)
+    return _launch_time(func, spec, launch_us, cycles, stats, 0.0)
+
+
+def _launch_time(
+    func: PrimFunc, spec: GpuSpec, launch_us: float, cycles: float, stats: Mapping[str, float], pause: float
+) -> LaunchTime:
+    """The time at the clock that the GPU's power limit leaves a kernel. pause: cycles before each launch without work.
+
+    The traffic of HBM draws power by the second, and it takes fewer seconds at a higher clock.
+    """
+    whole = max(cycles + pause, 1.0)
+    busy = stats.get("tensor_cycles", 0.0) / spec.sms / whole
+    moved, ghz = _hbm_bytes(func, spec, stats), spec.clock_ghz
+    for _ in range(ROUNDS):
+        ghz = spec.clock_under(busy, moved * ghz / whole / 1e3)
+    return LaunchTime(launch_us, cycles, ghz, None if spec.spare_ghz is None else spec.fastest_clock(busy))
+
+
+def _hbm_bytes(func: PrimFunc, spec: GpuSpec, stats: Mapping[str, float]) -> float:
+    """The bytes from and to HBM. A sampled run has none: each argument moves once then, if the L2 cannot hold all."""
+    found = stats.get("hbm_bytes")
+    if found is not None or not spec.hbm_utilisation:
+        return found or 0.0
+    nbytes = sum(param.nbytes for param in func.params if isinstance(param, Buffer))
+    return nbytes if nbytes > spec.l2_shared_bytes else 0.0

@@ -58,7 +58,7 @@ def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
             break
     assert worst is not None
     if question.single and worst.timing is not None:
-        single = single_time(func, args, question, worst.timing.row.cycles)
+        single = single_time(func, args, question, worst)
         worst = replace(worst, timing=replace(worst.timing, single=single))
     return worst
 
@@ -120,12 +120,12 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
         yield Circumstances(clock=HoldingClock((warp,)))
 
 
-def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> LaunchTime | None:
+def single_time(func: PrimFunc, args: Sequence[Any], question: Question, report: Report) -> LaunchTime | None:
     """Return the time of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
 
-    cycles: of one of many consecutive launches; a cold L2 does not change them if the arguments exceed the L2.
-    Otherwise the kernel runs once more, without data. The result is None if the control flow depends on data or the run
-    does not complete.
+    report: of a launch in a row, whose cycles are the same where the arguments do not fit in the L2. Otherwise the
+    kernel runs once more, without data. The result is None where its control flow depends on data, or the run has no
+    end.
     """
     asked = Question(question.gpu, data=False, checks=False, budget=question.budget, watch=question.watch)
     try:
@@ -137,5 +137,6 @@ def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles:
             outcome = simulation.run(Circumstances(cold=True))
         if outcome.blocked or outcome.fault is not None:
             return None
-        cycles = outcome.cycles
-    return single_launch_time(func, question.gpu, cycles)
+        return single_launch_time(func, question.gpu, outcome.cycles, outcome.stats)
+    assert report.cycles is not None
+    return single_launch_time(func, question.gpu, report.cycles, report.stats)

@@ -46,6 +46,8 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
     parts: list[RenderableType] = [headline(report, wrong)]
     if report.timing is not None:
         parts.append(Text(report.timing.parts, style="dim"))
+    if report.sampled:
+        parts.append(Text(report.sampled, style="dim"))
     if wrong is None:  # its page has them
         parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:

@@ -86,7 +86,8 @@ def test_every_output_has_the_same_figures(step: int, gpu: str, size: int, sms: 
     report = run(step, gpu, size, sms)
     timing, spec = report.timing, gpu_spec(gpu).with_sms(sms)
     assert timing is not None and timing.tflops is not None
-    time, rate, said = us_text(timing.row.us), rate_text(timing.tflops), timing.sentence(report.gpu)
+    time, rate, said = timing.row.text, timing.rate, timing.sentence(report.gpu)
+    assert time.endswith(us_text(timing.row.us)) and rate.startswith(rate_figure(timing.tflops))
     assert rate_figure(timing.tflops) != "0" and time in said and rate in said
     page = RunData(report, spec).header
     texts = (str(report), plain(report_page(report), 10_000), re.sub(r"<[^>]*>", "", report_html(report)))
