@@ -15,7 +15,7 @@ from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.sim import Outcome
 
 ROUNDS = 8
-"""Steps of an iteration for the clock, which shrink to less than a fifth each."""
+"""The steps of the fixed-point iteration for the clock."""
 
 
 @dataclass(frozen=True)
@@ -37,27 +37,27 @@ class LaunchTime:
         return self.launch_us + self.kernel_us(self.cycles)
 
     def kernel_us(self, cycles: float) -> float:
-        """Microseconds of so many cycles."""
+        """Convert cycles to microseconds."""
         return cycles / (self.clock_ghz * 1e3)
 
     @property
     def least_us(self) -> float | None:
-        """The least that the whole launch may take, at the highest clock; None where the clock is known."""
+        """The microseconds at the highest possible clock; None where the clock is known."""
         return None if self.fastest_ghz is None else replace(self, clock_ghz=self.fastest_ghz, fastest_ghz=None).us
 
     @property
     def text(self) -> str:
-        """The time for a reader: a range where the clock is not known."""
+        """The time in words: a range where the clock is not known."""
         return us_text(self.us) if self.least_us is None else f"{self.least_us:.1f} to {us_text(self.us)}"
 
     @property
     def clock(self) -> str:
-        """The clock for a reader: a range where it is not known."""
+        """The clock in words: a range where it is not known."""
         return f"{self.clock_ghz:.2f}" + ("" if self.fastest_ghz is None else f" to {self.fastest_ghz:.2f}") + " GHz"
 
     @property
     def parts(self) -> str:
-        """Its terms in words, which add up to `us`."""
+        """The terms of the time in words."""
         return f"{us_text(self.launch_us)} of launch and {self.cycles:,.0f} cycles at {self.clock}"
 
 
@@ -80,7 +80,7 @@ class Timing:
 
     @property
     def rate(self) -> str:
-        """The rate for a reader: a range where the clock is not known; "" for a kernel without MMAs."""
+        """The rate in words: a range where the clock is not known; "" for a kernel without MMAs."""
         if self.tflops is None:
             return ""
         if self.row.least_us is None:
@@ -116,22 +116,22 @@ class Timing:
 
 
 def us_text(us: float) -> str:
-    """A predicted time for a reader, the same in every output."""
+    """Format a predicted time, the same in every output."""
     return f"{us:.1f} µs"
 
 
 def rate_text(tflops: float) -> str:
-    """A predicted rate for a reader, the same in every output."""
+    """Format a predicted rate, the same in every output."""
     return f"{rate_figure(tflops)} TFLOPS"
 
 
 def rate_figure(tflops: float) -> str:
-    """The same without its unit, for the column of a table: three digits of what is below 10, else whole numbers."""
+    """Format a rate without its unit, for the column of a table; rates below 10 have decimals."""
     return f"{tflops:.0f}" if tflops >= 10 else f"{tflops:.{1 if tflops >= 1 else 2}f}"
 
 
 def _reasons(slow: LaunchTime, fast: LaunchTime) -> str:
-    """The terms in which one time is worse than the other."""
+    """Name the terms in which one time exceeds the other."""
     terms = (
         ("its longer latency of a launch", slow.launch_us > fast.launch_us),
         ("its lower clock", slow.clock_ghz < fast.clock_ghz),
@@ -152,7 +152,7 @@ def predicted_time(func: PrimFunc, spec: GpuSpec, outcome: Outcome) -> LaunchTim
 
 
 def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float, stats: Mapping[str, float]) -> LaunchTime:
-    """Return the time of a launch by itself that takes so many cycles, on an idle GPU. stats: of that run."""
+    """Return the time of a single launch of `cycles` cycles on an idle GPU. stats: of that run."""
     assert func.launch is not None
     launch_us = spec.single_launch_latency_us
     if func.launch.cluster_size > 1:
@@ -163,7 +163,7 @@ def single_launch_time(func: PrimFunc, spec: GpuSpec, cycles: float, stats: Mapp
 def _launch_time(
     func: PrimFunc, spec: GpuSpec, launch_us: float, cycles: float, stats: Mapping[str, float], pause: float
 ) -> LaunchTime:
-    """The time at the clock that the GPU's power limit leaves a kernel. pause: cycles before each launch without work.
+    """Return the time at the clock that the power limit allows. pause: idle cycles before each launch.
 
     The traffic of HBM draws power by the second, and it takes fewer seconds at a higher clock.
     """
@@ -176,7 +176,7 @@ def _launch_time(
 
 
 def _hbm_bytes(func: PrimFunc, spec: GpuSpec, stats: Mapping[str, float]) -> float:
-    """The bytes from and to HBM. A sampled run has none: each argument moves once then, if the L2 cannot hold all."""
+    """Return the bytes of HBM traffic. A sampled run has none: each argument moves once, if the L2 cannot hold all."""
     found = stats.get("hbm_bytes")
     if found is not None or not spec.hbm_utilisation:
         return found or 0.0

@@ -121,7 +121,7 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
 
 
 def single_time(func: PrimFunc, args: Sequence[Any], question: Question, report: Report) -> LaunchTime | None:
-    """Return the time of a launch by itself, on a GPU that is idle and whose L2 holds none of the arguments.
+    """Return the time of a single launch on an idle GPU with a cold L2.
 
     report: of a launch in a row, whose cycles are the same where the arguments do not fit in the L2. Otherwise the
     kernel runs once more, without data. The result is None where its control flow depends on data, or the run has no

@@ -22,6 +22,6 @@ __all__ = [
 
 
 def bound_of(timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time: LaunchTime) -> Bound:
-    """What bounded a run that came to its end. stats: of its report. time: predicted, of one launch in a row."""
+    """Return the performance bound of a completed run. stats: of its report. time: of one launch in a row."""
     facts = Facts(timeline, spec, stats, time)
     return Bound(causes_of(facts), facts.shares, facts.lanes, facts.usage, time)

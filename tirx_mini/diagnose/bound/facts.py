@@ -60,7 +60,7 @@ class Facts:
         self.path: Path = critical_path(self.scene)
 
     def us(self, cycles: float) -> float:
-        """Cycles as microseconds."""
+        """Convert cycles to microseconds."""
         return self.time.kernel_us(cycles)
 
     # -- the grid ----------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Facts:
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
-        """The terms of the predicted time, the largest first: the critical path and the latency of the launch."""
+        """The terms of the predicted time, the largest first: the critical path and the launch latency."""
         total = {resource: self.us(cycles) for resource, cycles in self.path.cycles().items()}
         total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.time.launch_us
         terms = sorted(total.items(), key=lambda term: -term[1])
@@ -169,15 +169,15 @@ class Facts:
         )
 
     def share(self, *resources: Resource) -> float:
-        """The share of the predicted time that the critical path spends with these resources."""
+        """Return the share of the predicted time that the critical path spends on the given resources."""
         return sum(term.share for term in self.shares if term.resource in resources)
 
     def spent(self, *resources: Resource) -> float:
-        """The microseconds of the predicted time that the critical path spends with these resources."""
+        """Return the microseconds of the predicted time that the critical path spends on the given resources."""
         return sum(term.us for term in self.shares if term.resource in resources)
 
     def percent(self, *resources: Resource) -> str:
-        """The share of these resources for a reader, as a table of all terms has it."""
+        """Format the share of the given resources as the table of all terms shows it."""
         return f"{sum(term.percent for term in self.shares if term.resource in resources)} %"
 
     # -- lanes -------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Facts:
 
 
 def _apportioned(whole: int, shares: Sequence[float]) -> list[int]:
-    """Parts of a whole by their shares, which add up to 1, so rounded that they add up to it: by largest remainders."""
+    """Round the parts of a whole by the largest remainders, so that they sum to it. shares: of the whole, sum to 1."""
     exact = [whole * share for share in shares]
     found = [int(part) for part in exact]
     for index in sorted(range(len(exact)), key=lambda index: found[index] - exact[index])[: whole - sum(found)]:

@@ -10,10 +10,10 @@ from .path import Resource
 
 @dataclass(frozen=True)
 class Share:
-    """A term of the predicted time: what of the critical path belongs to a resource.
+    """A term of the predicted time: the share of a resource in the critical path.
 
-    share: of the predicted time. us, percent: the same for a reader, in tenths of a microsecond and in percent, so
-    rounded that all terms add up to the time that is shown, and to 100.
+    share: of the predicted time. us, percent: the same in tenths of a microsecond and in percent, rounded so that all
+    terms sum to the displayed time, and to 100.
     """
 
     resource: Resource
@@ -63,7 +63,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy.
+    """A cause that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy.
 
     terms: the terms of the time that it explains.
     """
@@ -107,7 +107,7 @@ class Bound:
 
     @property
     def rest(self) -> str:
-        """The share of the largest term, and the first cause: by name where it explains another term."""
+        """The share of the largest term, then the first cause, which is named if it explains another term."""
         largest, cause = self.shares[0], self.cause
         told = f", {largest.percent} % of the {us_text(self.time.us)}"
         if largest.resource in cause.terms:

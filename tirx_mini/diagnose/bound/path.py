@@ -70,9 +70,9 @@ def critical_path(scene: Scene) -> Path:
 
 
 class _Walk:
-    """A walk back through time. steps: what it has passed. frontier: when the last of them starts.
+    """A backward walk through time. steps: the parts visited. frontier: the start of the last one.
 
-    Each step ends where the one after it starts, so that all of them divide the time of the run.
+    Each step ends where the later one starts, so that the steps partition the time of the run.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -92,18 +92,18 @@ class _Walk:
             if (track, now) in seen:  # two that wait for one another at one time: go on with what this one did before
                 before = self.scene.lanes[track].before(now)
                 if before is not None:
-                    self._wait_for_nobody(track, before)
+                    self._before(track, before)
             else:
                 seen.add((track, now))
                 self._warp(track, now)
-        self._pass(Resource.LAUNCH, 0.0)  # a walk that ends early has lost its way before the first load
+        self._pass(Resource.LAUNCH, 0.0)  # the part before a walk that ends early
 
     def stores_after(self, cta: CtaTime) -> None:
-        """The kernel ends when its last stores arrive, which may be after its last warp has ended."""
+        """Add the time from the end of the last warp to the arrival of the last stores."""
         self._pass(Resource.WRITE_BACK, cta.end)
 
     def _pass(self, resource: Resource, start: float, interval: Interval | None = None) -> None:
-        """Give a resource the time from `start` to the frontier, which moves there."""
+        """Attribute the time from `start` to the frontier to a resource, and move the frontier to `start`."""
         if self.frontier - start > EPSILON:
             self.steps.append(Step(resource, start, self.frontier, interval))
             self.frontier = start
@@ -168,7 +168,7 @@ class _Walk:
     def _mbarrier(self, track: Track, wait: Interval, now: float) -> None:
         change = self.scene.timeline.ended_by(wait)
         if change is None or change.time <= wait.start + EPSILON or change.source.cta not in self.scene.around:
-            self._wait_for_nobody(track, wait)
+            self._before(track, wait)
             return
         time = min(change.time, now)
         self._pass(Resource.SIGNALS, time, wait)
@@ -176,10 +176,10 @@ class _Walk:
         if source.kind is TrackKind.WARP and source in self.scene.lanes:
             self.at = source, time
         elif source.kind is TrackKind.WARP or not self._engine(source, time):
-            self._wait_for_nobody(track, wait)
+            self._before(track, wait)
 
-    def _wait_for_nobody(self, track: Track, wait: Interval) -> None:
-        """Go on with what a warp did before an interval whose end leads to nobody else."""
+    def _before(self, track: Track, wait: Interval) -> None:
+        """Continue with the activity of a warp before an interval whose end has no cause elsewhere."""
         self._pass(Resource.SIGNALS, wait.start, wait)
         self.at = track, wait.start
 
@@ -201,10 +201,10 @@ class _Walk:
 
     def _tensor_wait(self, track: Track, wait: Interval, now: float) -> None:
         if not self._engine(Track(track.cta, TrackKind.TENSOR), now):
-            self._wait_for_nobody(track, wait)
+            self._before(track, wait)
 
     def _columns(self, track: Track, wait: Interval, now: float) -> None:
-        """Tensor memory that another CTA of the SM held."""
+        """Walk back from a wait for tensor memory to the CTA that held it."""
         holders = [cta for cta in self.scene.ctas if cta.cta != track.cta and wait.start < cta.end <= now + 1000]
         holder = max((cta for cta in holders if cta.start < now), key=lambda cta: cta.end, default=None)
         if holder is None:

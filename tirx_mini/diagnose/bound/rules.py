@@ -37,7 +37,7 @@ def causes_of(facts: Facts) -> tuple[Cause, ...]:
 
 
 def one_batch(facts: Facts) -> Cause | None:
-    """A CTA has one tile of K to multiply, and all the rest of its time is overhead."""
+    """Check for CTAs with a single K tile, whose remaining time is overhead."""
     fixed = facts.share(*OVERHEAD)
     if not facts.loops or fixed < MUCH or max(loop.batches for loop in facts.loops) > 1:
         return None
@@ -207,7 +207,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _what_is_left(facts: Facts) -> Cause:
-    """What bounds a kernel to which no rule applies: the terms of its time in three parts, and the busiest part."""
+    """Return the cause of a kernel to which no rule applies: the terms of its time, and the busiest unit."""
     name, share = _busiest(facts)
     terms = tuple(term.resource for term in facts.shares)
     inside = tuple(resource for resource in terms if resource not in OVERHEAD)
@@ -236,7 +236,7 @@ def percent(share: float) -> str:
 
 
 def _of_time(facts: Facts, *resources: Resource) -> str:
-    """The microseconds of some terms, of those of the launch."""
+    """Format the microseconds of some terms, beside those of the launch."""
     return f"{facts.spent(*resources):.1f} of {us_text(facts.time.us)}"
 
 
