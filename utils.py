@@ -33,7 +33,7 @@ from tirx_mini.course import (
     wrong_finding,
 )
 from tirx_mini.course import check_shape as check_shape  # kernels import it from here
-from tirx_mini.diagnose import Finding
+from tirx_mini.diagnose import Finding, rate_text, us_text
 from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generation
 from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.pytorch import pytorch, pytorch_on_gpu, pytorch_or_none
@@ -114,9 +114,10 @@ class Run:
         M, N, K, _ = _shape(self)
         said: list[str] = []
         if self.ms:
-            tflops = 2 * M * N * K / (self.ms * 1e9)
+            timing = None if self.report is None else self.report.timing
+            tflops = (timing and timing.tflops) or 2 * M * N * K / (self.ms * 1e9)
             how = f"predicted on {self.report.gpu}" if self.report is not None else "measured"
-            said += [f"{self.ms * 1000:.1f} µs {how}", f"{tflops:.{0 if tflops >= 10 else 1}f} TFLOPS"]
+            said += [f"{us_text(self.ms * 1000)} {how}", rate_text(tflops)]
         if self.report is not None:
             counts = Counter(map(_named, self.report.findings))
             found = [f"{number} {name}{'s' * (number > 1)}" for name, number in counts.items()]
@@ -272,10 +273,10 @@ def check_timing(
     bound = max(good.values()) * (1 + tolerance)
     if ms > bound:
         how = "predicted" if simulated else "measured"
-        known = " and ".join(f"{what} {good_ms * 1000:.1f} us" for what, good_ms in good.items())
+        known = " and ".join(f"{what} {us_text(good_ms * 1000)}" for what, good_ms in good.items())
         raise TooSlow(
-            f"the result is right, but the kernel takes {ms * 1000:.1f} us where {known} "
-            f"({how}); at most {tolerance:.0%} more is allowed, that is {bound * 1000:.1f} us"
+            f"the result is right, but the kernel takes {us_text(ms * 1000)} where {known} "
+            f"({how}); at most {tolerance:.0%} more is allowed, that is {us_text(bound * 1000)}"
             + (_bound_of(run) if simulated else "")
         )
 

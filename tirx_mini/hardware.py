@@ -12,7 +12,8 @@ Sources, by letter:
        clock and L2 (Chips and Cheese, "Nvidia's B200"), the latency model of Triton's modulo scheduler (Meta),
        arXiv 2512.02189; of Hopper: arXiv 2501.12084
     D  derived from the others
-    E  fitted to measured times: docs/h100.csv, and docs/b200.csv with what cuBLAS reaches there
+    E  fitted to measured times: docs/h100.csv, and docs/b200.csv with what cuBLAS reaches there; to the counters of
+       single launches in docs/h100_counters.csv
 
 Latencies and costs are cycles of the SM clock.
 """
@@ -157,6 +158,8 @@ class GpuSpec:
     architecture: what it shares with other GPUs.
     sms: streaming multiprocessors.
     clock_ghz: the SM clock, in GHz, while there is power to spare.
+    spare_ghz: the SM clock, in GHz, while there is power to spare, where `clock_ghz` is the one under full load, and
+        the clock in between is not known; else None.
     rated_ghz: the SM clock, in GHz, that the data sheet's throughput is for.
     tensor_flops_per_cycle: dense fp16 operations of one SM in one cycle.
     hbm_tbps: TB/s of the memory that a kernel reaches.
@@ -182,6 +185,8 @@ class GpuSpec:
     single_launch_latency_us: microseconds of a launch by itself in addition to its CTAs.
     single_cluster_latency_us: microseconds that a launch of clusters by itself takes longer.
     sustained_utilisation: share of the time that the tensor cores may be busy before the power limit lowers the clock.
+    hbm_utilisation: the share that draws as much power as one TB/s of HBM traffic.
+    power_exponent: of the clock's fall with the share above the sustained one.
     l2_unevenness: delay of a TMA load's completion, in cycles for each cycle of contention for the L2.
     smem_latency: cycles of a load from shared memory.
     mbarrier_latency: cycles from the last arrival at an mbarrier until a waiting thread runs.
@@ -218,6 +223,7 @@ class GpuSpec:
     l1_fill_bytes_per_cycle: float
     launch_latency_us: float
     cluster_launch_latency_us: float
+    spare_ghz: float | None = None
     pair_latency: float = 0.0
     pair_read_share: float = 0.0
     pair_mma_cycles: float = 0.0
@@ -226,6 +232,8 @@ class GpuSpec:
     single_launch_latency_us: float = 2.2  # E: docs/h200_single.csv
     single_cluster_latency_us: float = 0.7  # E: as in a CUDA graph on an H100
     sustained_utilisation: float = 1.0
+    hbm_utilisation: float = 0.0
+    power_exponent: float = 0.5
     l2_unevenness: float = 0.0
     l2_partitions: int = 1
     l2_far_latency: float = 0.0
@@ -287,13 +295,24 @@ class GpuSpec:
         """Of the whole GPU."""
         return self.hbm_tbps * 1e3 / self.clock_ghz
 
-    def clock_under(self, utilisation: float) -> float:
-        """GHz of a kernel, launched again and again, that keeps the tensor cores busy for that share of its time.
+    def clock_under(self, utilisation: float, hbm_tbps: float = 0.0) -> float:
+        """GHz of a kernel that keeps the tensor cores busy for that share of its cycles, with so much HBM traffic.
 
         At the power limit, utilisation × clock × voltage² is constant, and the voltage goes about with the root of the
         clock.
         """
-        return self.clock_ghz * min(1.0, (self.sustained_utilisation / max(utilisation, 1e-9)) ** 0.5)
+        load = max(utilisation + self.hbm_utilisation * hbm_tbps, 1e-9)
+        return self.clock_ghz * min(1.0, (self.sustained_utilisation / load) ** self.power_exponent)
+
+    def fastest_clock(self, utilisation: float) -> float:
+        """The highest GHz that such a kernel may have where its clock is not known, else the one that it has.
+
+        It is the clock of a GPU whose power limit lowers `spare_ghz` to `clock_ghz` at full load.
+        """
+        if self.spare_ghz is None:
+            return self.clock_under(utilisation)
+        limit = (self.clock_ghz / self.spare_ghz) ** (1 / self.power_exponent)
+        return self.spare_ghz * min(1.0, (limit / max(utilisation, 1e-9)) ** self.power_exponent)
 
 
 B200 = GpuSpec(
@@ -315,9 +334,9 @@ B200 = GpuSpec(
 B300 = replace(
     B200.at_clock(1.09),                                            # C: cycles/ns of a GEMM of 4096³ at its power limit
     name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA,          # B: SMs, throughput, memory
-    sustained_utilisation=1.0,                                      # D: that clock is the one under load
+    spare_ghz=B200.clock_ghz, sustained_utilisation=1.0,            # D: as a B200; that clock is the one under load
 )  # fmt: skip
-"""Caches and memory as on a B200. Its clock is the one under full load: small kernels are faster than predicted."""
+"""Caches and memory as on a B200. Its clock is the one under full load: times of other kernels are ranges."""
 
 H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
@@ -330,10 +349,14 @@ H100 = GpuSpec(
     smem_write_share=1.0,
     launch_latency_us=1.0, cluster_launch_latency_us=0.7,           # E: launches of a CUDA graph
     l2_unevenness=3.0,                                              # E
-    sustained_utilisation=0.60,                                     # E: at 700 W, on random data
+    single_launch_latency_us=3.8, single_cluster_latency_us=2.4,    # E: docs/h100_plans.csv
+    sustained_utilisation=0.535, hbm_utilisation=0.15, power_exponent=0.368,  # E: docs/h100_counters.csv, 700 W
 )  # fmt: skip
 
-H200 = replace(H100, name="H200", cuda_name="NVIDIA H200", hbm_tbps=4.3)  # B, C
+H200 = replace(
+    H100, name="H200", cuda_name="NVIDIA H200", hbm_tbps=4.3,       # B, C
+    single_launch_latency_us=2.2, single_cluster_latency_us=0.7,    # E: docs/h200_single.csv
+)  # fmt: skip
 
 GPUS: Mapping[str, GpuSpec] = MappingProxyType({spec.name.lower(): spec for spec in (B200, B300, H100, H200)})
 

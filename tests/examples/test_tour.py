@@ -121,7 +121,7 @@ def test_what_the_text_says_of_the_steps_is_so(cells: Mapping[str, Any]) -> None
     step4, step5 = printed(cells["steps"]).splitlines()
     assert step4.startswith("step 4: ok") and step5.startswith("step 5: ok")
     assert float(step4.split()[3]) > float(step5.split()[3])
-    assert "bound by the launch" in printed(cells["bound"])
+    assert "bound by launch and set-up" in printed(cells["bound"])
 
 
 @pytest.mark.compiler

@@ -15,6 +15,7 @@ from IPython.lib.pretty import pretty
 import tirx_mini as tvm
 from tests.tirx_mini.report.timeline.reports import report_of
 from tests.tirx_mini.report.timeline.timelines import Ring
+from tests.tirx_mini.timings import timing
 from tirx_mini.course import Checked
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span, TirxError
@@ -46,7 +47,7 @@ def test_a_notebook_keeps_little_text_beside_the_html(report: tvm.Report) -> Non
 
 
 def test_a_report_of_another_name_has_a_timeline_of_that_name(report: tvm.Report) -> None:
-    renamed = replace(report, verdict="ok", time_us=4.24).named("step 4")
+    renamed = replace(report, verdict="ok", timing=timing(4.24)).named("step 4")
     assert renamed.kernel == "step 4" and renamed.trace is not None and renamed.trace.label == "step 4 on B200, 4.2 µs"
     assert replace(report, trace=None).named("step 4").kernel == "step 4"
 

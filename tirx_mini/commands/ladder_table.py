@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirx_mini.course import Row, shape_text
+from tirx_mini.diagnose import rate_figure
 
 _STYLES = {"ok": "green", "clock": "cyan", "wrong": "bold red", "incomplete": "yellow"}
 
@@ -41,8 +42,8 @@ def why_table(rows: Sequence[Row]) -> Table:
     table.add_column("bound by")
     for row in rows:
         if row.why:
-            said = Text(row.bound, style="bold")
-            table.add_row(str(row.step), shape_text(row.shape), said.append(f": {row.why}", "not bold"))
+            said = Text(row.bound, style="bold").append(row.why.removeprefix(row.bound), "not bold")
+            table.add_row(str(row.step), shape_text(row.shape), said)
     return table
 
 
@@ -53,7 +54,7 @@ def _cells(row: Row) -> tuple[str | Text, ...]:
         str(row.findings),
         _number(row.max_abs_error, ".3f"),
         _number(row.time_us, ".1f"),
-        _number(row.tflops, ".1f"),
+        "–" if row.tflops is None else rate_figure(row.tflops),
         _number(row.peak_share, ".0%"),
         f"{row.wall_s:.1f}",
     )

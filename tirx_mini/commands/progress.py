@@ -25,6 +25,7 @@ from tirx_mini.course import (
     plan,
     student_file,
 )
+from tirx_mini.diagnose import rate_figure
 from tirx_mini.files import write_whole
 
 from .arguments import TERMINAL, file_or_terminal, positive
@@ -107,7 +108,7 @@ def _cells(standing: Standing) -> tuple[str | Text, ...]:
         Text(words, style=style),
         f"{standing.passed}/{standing.tests}" if standing.tests else "",
         codes,
-        "" if standing.tflops is None else f"{standing.tflops:.1f}",
+        "" if standing.tflops is None else rate_figure(standing.tflops),
         "" if standing.share is None else f"{standing.share:.0%}",
     )
 

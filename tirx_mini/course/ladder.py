@@ -112,7 +112,7 @@ class Row:
     peak_share: these as a share of the GPU's peak.
     wall_s: seconds to build and simulate the kernel.
     detail: the page about what is wrong; empty if nothing is.
-    bound, why: what bounds the kernel in a few words, and in a sentence; empty where nobody asked.
+    bound, why: the largest term of the time, and the sentence that begins with it; empty where nobody asked.
     smem_bytes: shared memory of a CTA.
     """
 
@@ -279,18 +279,19 @@ def _predicted(task: Task, report: Report, wall: float) -> Row:
     row = Row(
         task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail, codes=_codes(report)
     )
-    return _timed(task, row, report.time_us)
+    return _timed(task, row, report)
 
 
 def _codes(report: Report) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.code for finding in report.findings))
 
 
-def _timed(task: Task, row: Row, time_us: float | None) -> Row:
-    """The row with the predicted time, and what follows from it."""
+def _timed(task: Task, row: Row, report: Report) -> Row:
+    """The row with the predicted time and rate: where no MMA was executed, that of the product."""
+    time_us = report.time_us
     if time_us is None:
         return row
-    tflops = task.flops / (time_us * 1e6)
+    tflops = report.tflops or task.flops / (time_us * 1e6)
     return replace(row, time_us=time_us, tflops=tflops, peak_share=tflops / task.spec.peak_tflops)
 
 
@@ -340,9 +341,9 @@ def _judge(task: Task, report: Report, a: npt.NDArray, b: npt.NDArray, d: npt.ND
         rounding_error=rounding,
         wall_s=wall,
         detail=detail,
-        bound=bound.cause.name if bound is not None else "",
-        why=bound.sentence if bound is not None else "",
+        bound=bound.name if bound is not None else "",
+        why=f"{bound.name}{bound.rest}" if bound is not None else "",
         smem_bytes=report.stats.get("smem_bytes"),
         codes=_codes(report),
     )
-    return _timed(task, row, report.time_us)
+    return _timed(task, row, report)

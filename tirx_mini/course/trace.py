@@ -84,10 +84,8 @@ class Traced:
         """Kernel, GPU, size and time; of a kernel that went wrong, the first cause."""
         report = self.report
         parts = [f"{report.kernel} on {report.gpu}", self.shape, report.yours]
-        if report.time_us is not None:
-            parts.append(f"{report.time_us:.1f} µs")
-        if report.tflops is not None:
-            parts.append(f"{report.tflops:.0f} TFLOPS")
+        if report.timing is not None:
+            parts += [report.timing.row.text, report.timing.rate]
         parts.append("" if report.ok else report.verdict)
         cause = f"{report.causes[0].code}: {report.causes[0].message}" if report.errors else ""
         return Heading(", ".join(part for part in parts if part), self.clock_ghz, cause)
@@ -149,8 +147,7 @@ def _events(traced: Traced, view: View, against: Traced | None) -> str:
 def _check_same_problem(traced: Traced, against: Traced) -> None:
     """Raise `ValueError` for two runs whose MMAs make another number of operations; one that hangs makes any."""
     reports = traced.report, against.report
-    known = [(report.tflops, report.time_us) for report in reports]
-    work = {round(tflops * time_us) for tflops, time_us in known if tflops is not None and time_us is not None}
+    work = {report.timing.flops for report in reports if report.timing is not None and report.timing.flops}
     if len(work) > 1:
         names = " and ".join(report.kernel for report in reports)
         raise ValueError(f"{names} solve different problems, so their times do not compare; give both one --shape")

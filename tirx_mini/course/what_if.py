@@ -22,7 +22,7 @@ class Figures:
     """The figures of one run that a change of the kernel's constants may change.
 
     verdict: as `check` prints it. problem: why the kernel is not ok, in a sentence; "" if it is. time_us: predicted.
-    bound: what bounds it, in a few words. smem_bytes: of one CTA.
+    bound: the largest term of its time. smem_bytes: of one CTA.
     """
 
     verdict: str
@@ -95,7 +95,7 @@ def figures_of(checked: Checked) -> Figures:
     report = checked.report
     errors = [checked.wrong] if checked.wrong is not None else [f for f in report.causes if f.severity == "error"]
     verdict = "wrong" if checked.wrong is not None and report.verdict == "ok" else report.verdict
-    bound = report.bound.cause.name if report.bound is not None else ""
+    bound = report.bound.name if report.bound is not None else ""
     problem = errors[0].message if errors else ""
     return Figures(verdict, problem, report.time_us, bound, report.stats.get("smem_bytes"))
 

@@ -32,7 +32,7 @@ from .judge import SimulationError, failed, finding_of, report_of
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof
-from .times import single_launch_time
+from .times import LaunchTime, Timing, rate_figure, rate_text, single_launch_time, us_text
 from .twins import together
 
 __all__ = [
@@ -42,6 +42,6 @@ __all__ = [
     "BUDGET", "BarrierEvent", "CAUSES", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
-    "failed", "finding_of", "kind_with", "report_of", "single_launch_time", "state_notes", "together", "verdict_of",
-    "worst_first",
+    "LaunchTime", "Timing", "failed", "finding_of", "kind_with", "rate_figure", "rate_text", "report_of",
+    "single_launch_time", "state_notes", "together", "us_text", "verdict_of", "worst_first",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from .bound import Bound
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
 from .proof import Proof
+from .times import Timing
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,8 @@ class Report(Displayed):
     verdict: "ok", "deadlock", "fault" or "hazard"; "incomplete" if the run reached an unmodelled operation, "clock" if
         a run without data found nothing.
     findings: worst first.
-    time_us, tflops: of one of many consecutive launches, predicted on the modelled GPU; None if the kernel did not
-        finish, or executed no MMA.
-    cycles: the same time in cycles of the SM clock.
+    timing: the predicted times of one of many consecutive launches and of a single one; None if the kernel did not
+        finish. `time_us`, `tflops`, `cycles` and `single_us` are its figures.
     trace: the timeline, if requested.
     stats: figures by name.
     kernel, gpu: their names.
@@ -105,16 +105,13 @@ class Report(Displayed):
     proof: for a run that is ok, its guarantee for other orders of its events; None without checks.
     bound: the performance bound of a completed run with a timeline; None for any other.
     yours: for a student's file, the number of the kernel's completed TODOs, as in "5 of 12 yours"; "" if all are.
-    single_us: predicted for a single launch with a cold L2; None unless requested.
     plan: the plan of execution, and the reasons against other plans; None if nothing was executed. It does not affect
         equality.
     """
 
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
-    time_us: float | None = None
-    tflops: float | None = None
-    cycles: float | None = None
+    timing: Timing | None = None
     trace: Timeline | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     kernel: str = ""
@@ -126,9 +123,28 @@ class Report(Displayed):
     unwritten: tuple[str, ...] = ()
     bound: Bound | None = None
     sampled: str = ""
-    single_us: float | None = None
     yours: str = ""
     plan: PlanNote | None = field(default=None, compare=False)
+
+    @property
+    def time_us(self) -> float | None:
+        """Microseconds of one of many launches in a row; None where the kernel did not finish."""
+        return None if self.timing is None else self.timing.row.us
+
+    @property
+    def tflops(self) -> float | None:
+        """TFLOPS at that time; None where the kernel executed no MMA."""
+        return None if self.timing is None else self.timing.tflops
+
+    @property
+    def cycles(self) -> float | None:
+        """Cycles of the SM clock of that time, without the latency of the launch."""
+        return None if self.timing is None else self.timing.row.cycles
+
+    @property
+    def single_us(self) -> float | None:
+        """Microseconds of one launch by itself, with nothing in the L2; None where it was not asked for."""
+        return None if self.timing is None or self.timing.single is None else self.timing.single.us
 
     @property
     def ok(self) -> bool:
@@ -166,7 +182,7 @@ class Report(Displayed):
         """Return a copy of the report, and of its timeline's label, under another kernel name."""
         if self.trace is None:
             return replace(self, kernel=kernel)
-        came = self.verdict if self.time_us is None else f"{self.time_us:.1f} µs"
+        came = self.verdict if self.timing is None else self.timing.row.text
         return replace(self, kernel=kernel, trace=replace(self.trace, label=f"{kernel} on {self.gpu}, {came}"))
 
     @property
@@ -209,12 +225,8 @@ class Report(Displayed):
         """Return the report as plain text: a summary line, the outlook, a page per cause, then the consequences."""
         name = self.kernel or "kernel"
         head = f"{name}: {self.verdict}"
-        if self.time_us is not None:
-            head += f", {self.time_us:.1f} us predicted on {self.gpu} in a row of launches"
-        if self.single_us is not None:
-            head += f" ({self.single_us:.1f} us by itself)"
-        if self.tflops is not None:
-            head += f", {self.tflops:.0f} TFLOPS"
+        if self.timing is not None:
+            head += f", {self.timing.sentence(self.gpu)}\n{self.timing.parts}"
         if self.verdict == "clock":
             head += "\nvalues were not computed: nothing is known of the results, and hazards were not looked for"
         if self.sampled:
@@ -273,6 +285,8 @@ def as_dict(value: Any) -> Any:
         items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.compare and f.name != "trace"}
         if isinstance(value, Finding):
             items = {"code": value.code, **items, "happened": value.happened, "isa": value.rule}
+        if isinstance(value, Report):
+            items |= {name: getattr(value, name) for name in ("time_us", "tflops", "cycles", "single_us")}
         return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
     if isinstance(value, Mapping):
         return {str(key): as_dict(item) for key, item in value.items()}

@@ -29,7 +29,7 @@ from .kinds import FACT_RULES
 from .launches import NAN_RESULT
 from .proof import proof_of
 from .roots import causes_first, consequence, explains_others, may_follow, with_suspects
-from .times import predicted_time
+from .times import Timing, predicted_time
 from .twins import together
 
 MOST_BOXES = 4
@@ -85,12 +85,12 @@ def report_of(
     findings = together(_bytes_first(suspicions, findings, deadlock, outcome))
     finished = not outcome.blocked and outcome.fault is None
     stats: dict[str, Any] = dict(outcome.stats)
-    time_us = None
+    timing = None
     if finished:
-        time_us, stats["clock_ghz"] = predicted_time(func, spec, outcome)
+        timing = Timing(predicted_time(func, spec, outcome), outcome.stats.get("flops", 0.0))
+        stats["clock_ghz"] = timing.row.clock_ghz
     if func.launch is not None:
         stats["smem_bytes"] = func.launch.smem_bytes
-    flops = outcome.stats.get("flops", 0.0)
     if outcome.barrier_log is not None:
         stats["barriers"] = outcome.barrier_log
     verdict = verdict_of(findings)
@@ -101,14 +101,12 @@ def report_of(
     unread = map(_unread_text, outcome.unread)
     if trace is not None:
         trace = replace(trace, clock_ghz=stats.get("clock_ghz", spec.clock_ghz))
-    if trace is not None and trace.ctas and time_us is not None:
-        bound = bound_of(trace, spec, stats, time_us)
+    if trace is not None and trace.ctas and timing is not None:
+        bound = bound_of(trace, spec, stats, timing.row)
     return Report(
         verdict,
         worst_first(findings),
-        time_us,
-        flops / time_us / 1e6 if time_us and flops else None,
-        outcome.cycles if finished else None,
+        timing,
         trace,
         stats,
         func.name,
@@ -147,7 +145,8 @@ def _sampled_text(sampled: Sampled) -> str:
     waves, trips = max(size.waves for size in sizes), max(size.trips for size in sizes)
     return (
         f"the time is worked out from {len(sizes)} runs of parts: up to {waves} of {whole.waves} waves, and {trips} of "
-        f"{whole.trips} iterations of the longest loop"
+        f"{whole.trips} iterations of the longest loop; assumed is that all clusters do the same, as the code shows, "
+        "and that each wave and iteration that is left out takes as long as those that were run"
     )
 
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tirx_mini.diagnose import Report, failed, report_of, single_launch_time
+from tirx_mini.diagnose import LaunchTime, Report, failed, report_of, single_launch_time
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import Circumstances, Ends, HoldingClock, Late, Outcome, Question, Simulation
 
@@ -57,8 +57,9 @@ def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
         if not report.comparable:
             break
     assert worst is not None
-    if question.single and worst.cycles is not None:
-        worst = replace(worst, single_us=single_time(func, args, question, worst.cycles))
+    if question.single and worst.timing is not None:
+        single = single_time(func, args, question, worst)
+        worst = replace(worst, timing=replace(worst.timing, single=single))
     return worst
 
 
@@ -119,12 +120,12 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
         yield Circumstances(clock=HoldingClock((warp,)))
 
 
-def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles: float) -> float | None:
-    """Return the microseconds of a single launch on an idle GPU with a cold L2.
+def single_time(func: PrimFunc, args: Sequence[Any], question: Question, report: Report) -> LaunchTime | None:
+    """Return the time of a single launch on an idle GPU with a cold L2.
 
-    cycles: of one of many consecutive launches; a cold L2 does not change them if the arguments exceed the L2.
-    Otherwise the kernel runs once more, without data. The result is None if the control flow depends on data or the run
-    does not complete.
+    report: of a launch in a row, whose cycles are the same where the arguments do not fit in the L2. Otherwise the
+    kernel runs once more, without data. The result is None where its control flow depends on data, or the run has no
+    end.
     """
     asked = Question(question.gpu, data=False, checks=False, budget=question.budget, watch=question.watch)
     try:
@@ -136,5 +137,6 @@ def single_time(func: PrimFunc, args: Sequence[Any], question: Question, cycles:
             outcome = simulation.run(Circumstances(cold=True))
         if outcome.blocked or outcome.fault is not None:
             return None
-        cycles = outcome.cycles
-    return single_launch_time(func, question.gpu, cycles)
+        return single_launch_time(func, question.gpu, outcome.cycles, outcome.stats)
+    assert report.cycles is not None
+    return single_launch_time(func, question.gpu, report.cycles, report.stats)

@@ -54,6 +54,8 @@ def report_html(report: Report, wrong: Finding | None = None) -> str:
     verdict = report.verdict if wrong is None else "wrong"
     name, accent = escape(report.kernel or "kernel"), "good" if verdict == "ok" else "bad"
     parts = [f"<p>{name}: {_strong(verdict, accent)}{escape(after_verdict(report, wrong))}</p>"]
+    if report.timing is not None:
+        parts.append(f"<p>{_soft(_sentence(report.timing.parts))}</p>")
     if wrong is None:
         parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.verdict == "clock":

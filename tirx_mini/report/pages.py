@@ -44,6 +44,10 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
     wrong result, which always has a page. everything: whether all findings have a page.
     """
     parts: list[RenderableType] = [headline(report, wrong)]
+    if report.timing is not None:
+        parts.append(Text(report.timing.parts, style="dim"))
+    if report.sampled:
+        parts.append(Text(report.sampled, style="dim"))
     if wrong is None:  # its page has them
         parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:
@@ -121,12 +125,8 @@ def after_verdict(report: Report, wrong: Finding | None = None) -> str:
     ]
     said = [each for each in counts if each]
     text = f" ({', '.join(said)})" if said else ""
-    if report.time_us is not None:
-        text += f", {report.time_us:.1f} µs predicted on {report.gpu} in a row of launches"
-    if report.single_us is not None:
-        text += f" ({report.single_us:.1f} µs by itself)"
-    if report.tflops is not None:
-        text += f", {report.tflops:.0f} TFLOPS"
+    if report.timing is not None:
+        text += f", {report.timing.sentence(report.gpu)}"
     if not report.ok and report.seed:
         text += f"; replay with --seed {report.seed}"
     return text

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from tirx_mini.course import Shape, StepTimes
+from tirx_mini.diagnose import rate_figure, us_text
 from tirx_mini.report.timeline import timeline_svg, wave_svg
 from tools.figures import DOCS
 from tools.figures._references import reference
@@ -77,7 +78,7 @@ def bound_text(step: int, shape: Shape) -> str:
     bound = traced(step, shape).report.bound
     if bound is None:
         raise ValueError(f"step {step} at {shape} did not come to its end")
-    return f"> At {extents(shape)}, step {step} is bound by **{bound.cause.name}**: {bound.sentence}."
+    return f"> At {extents(shape)}, step {step} is bound by **{bound.name}**{bound.rest}."
 
 
 def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
@@ -102,14 +103,13 @@ def times_table(step: int, shapes: tuple[Shape, ...]) -> str:
 def _speed(shape: Shape, us: float | None) -> str:
     if us is None:
         return ""
-    return f"{us:.1f} µs, {tflops_text(shape, us)} TFLOPS"
+    return f"{us_text(us)}, {tflops_text(shape, us)} TFLOPS"
 
 
 def tflops_text(shape: Shape, us: float) -> str:
     """TFLOPS of a product of this shape in so many microseconds."""
     m, n, k = shape
-    tflops = 2 * m * n * k / us / 1e6
-    return f"{tflops:.1f}" if tflops < 10 else f"{tflops:.0f}"
+    return rate_figure(2 * m * n * k / us / 1e6)
 
 
 def diff_text(step: int) -> str:

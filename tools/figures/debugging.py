@@ -119,7 +119,7 @@ CASES = (
         "debug-barriers", 7, HANG, ("--shape", "256,128,128", "--sms", "1", "--trace-barriers", "ld2mma"),
         shown=(("cycle", 6),), diff=False,
     ),
-    Case("debug-accumulate", 2, {"accum=(k != 0)": "accum=False"}, shown=(("hgemm_v2: ok", 3), ("no findings", 1))),
+    Case("debug-accumulate", 2, {"accum=(k != 0)": "accum=False"}, shown=(("hgemm_v2: ok", 5), ("no findings", 1))),
     Case(
         "debug-accumulate-shape", 2, {"accum=(k != 0)": "accum=False"}, ("--shape", "128,128,256"),
         shown=(("error[TX210]", 10),), diff=False,

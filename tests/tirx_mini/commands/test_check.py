@@ -248,7 +248,7 @@ def test_a_run_ends_at_the_budget_of_the_command_line(capsys: pytest.CaptureFixt
 def test_what_bounds_a_right_kernel_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", STEP_1, "--json", str(tmp_path / "report.json")]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "bound by the launch and the write-back: launch, set-up and write-back take " in out
+    assert "bound by launch and set-up, 71 % of the 5.1 µs: launch, set-up and write-back take " in out
     bound = json.loads((tmp_path / "report.json").read_text())["bound"]
     assert bound["causes"][0]["kind"] == "one-batch" and bound["shares"][0]["resource"] == "launch and set-up"
 

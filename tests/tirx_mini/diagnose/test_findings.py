@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.tirx_mini.timings import timing
 from tirx_mini.diagnose import Finding, Report, as_dict, verdict_of, worst_first
 from tirx_mini.ir import Span
 
@@ -62,8 +63,9 @@ def test_errors_that_are_all_possible() -> None:
 def test_a_report_becomes_json() -> None:
     span = Span("kernel.py", 3, 4)
     found = Finding("race", "error", "two writes", span, {"notes": (("here", span),), "buffer": "A"})
-    report = Report("hazard", (found,), 1.5, None, 10.0, [1], {"flops": np.float64(2)}, "k", "B200")
+    report = Report("hazard", (found,), timing(1.5, cycles=10.0), [1], {"flops": np.float64(2)}, "k", "B200")
     data = json.loads(json.dumps(as_dict(report)))
     assert data["findings"][0]["span"] == "kernel.py:3:5"
     assert data["findings"][0]["details"]["notes"] == [["here", "kernel.py:3:5"]]
     assert data["stats"] == {"flops": 2.0} and "trace" not in data and "tflops" not in data
+    assert (data["time_us"], data["cycles"]) == (1.5, 10.0)

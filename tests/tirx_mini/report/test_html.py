@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tirx_mini.report.timeline.timelines import Ring
+from tests.tirx_mini.timings import timing
 from tirx_mini.diagnose import Finding, Report, StuckRole, Timeline
 from tirx_mini.ir import Span
 from tirx_mini.report import finding_html, report_html, timeline_html
@@ -102,13 +103,16 @@ def test_a_hang_shows_who_waits_for_what(source: str) -> None:
 
 
 def test_a_good_report_has_its_figures_and_no_findings() -> None:
-    html = report_html(Report("ok", (), 12.34, 99.6, kernel="my_kernel", gpu="B200"))
-    assert words(html) == "my_kernel: ok, 12.3 µs predicted on B200 in a row of launches, 100 TFLOPS"
+    html = report_html(Report("ok", (), timing(12.34, 99.6), kernel="my_kernel", gpu="B200"))
+    assert words(html) == (
+        "my_kernel: ok, 12.3 µs predicted on B200 in a row of launches, 100 TFLOPS"
+        "The time is 11.8 µs of launch and 1,000 cycles at 2.00 GHz."
+    )
     assert tree(html).find(".//section") is None and "tirx-good" in html.partition("</style>")[2]
 
 
 def test_a_run_without_data_says_what_is_not_known() -> None:
-    assert "hazards were not looked for" in words(report_html(Report("clock", (), 1.0, kernel="k", gpu="B200")))
+    assert "hazards were not looked for" in words(report_html(Report("clock", (), timing(1.0), kernel="k", gpu="B200")))
 
 
 def test_a_wrong_result_is_the_verdict_and_a_finding(source: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.tirx_mini.timings import timing
 from tirx_mini.diagnose import BarrierEvent, Finding, Report, Signal, StuckRole
 from tirx_mini.ir import Span
 from tirx_mini.report import barrier_table, finding_page, headline, plain, report_page, ring, stuck_page, to_json
@@ -161,9 +162,9 @@ def test_a_report_of_possible_errors_says_what_is_to_be_expected(right: bool | N
 @pytest.mark.parametrize(
     ("report", "text"),
     [
-        (Report("ok", (), 12.34, 567.8, kernel="v3", gpu="B200"),
+        (Report("ok", (), timing(12.34, 567.8), kernel="v3", gpu="B200"),
          "v3: ok, 12.3 µs predicted on B200 in a row of launches, 568 TFLOPS"),
-        (Report("ok", (), 12.34, None, kernel="v3", gpu="B200", single_us=14.0),
+        (Report("ok", (), timing(12.34, single_us=14.0), kernel="v3", gpu="B200"),
          "v3: ok, 12.3 µs predicted on B200 in a row of launches (14.0 µs by itself)"),
         (Report("ok", (Finding("race", "warning", "m"),), kernel="v3"), "v3: ok (1 warning)"),
         (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind, base_name, covered
 
-from .model import LaneTime, Usage, WaitShare
+from ..times import LaunchTime
+from .model import LaneTime, Share, Usage, WaitShare
 from .path import Path, Resource, critical_path
 from .scene import Scene
 
@@ -46,23 +47,21 @@ class Loop:
 class Facts:
     """The figures of a completed run, as the rules use them.
 
-    stats: of its report. time_us: predicted. launch_us: the launch latency included in it.
+    stats: of its report. time: predicted, of one launch in a row.
     """
 
-    def __init__(self, timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time_us: float) -> None:
+    def __init__(self, timeline: Timeline, spec: GpuSpec, stats: Mapping[str, float], time: LaunchTime) -> None:
         self.timeline = timeline
         self.spec = spec
         self.stats = stats
-        self.time_us = time_us
-        self.clock_ghz = stats["clock_ghz"]
-        self.launch_us = time_us - timeline.cycles / (self.clock_ghz * 1e3)
+        self.time = time
         last = max(timeline.ctas, key=lambda cta: (cta.end, -cta.sm))
         self.scene = Scene(timeline, spec, last.sm)
         self.path: Path = critical_path(self.scene)
 
     def us(self, cycles: float) -> float:
         """Convert cycles to microseconds."""
-        return cycles / (self.clock_ghz * 1e3)
+        return self.time.kernel_us(cycles)
 
     # -- the grid ----------------------------------------------------------------------------------------------------
 
@@ -157,16 +156,29 @@ class Facts:
     # -- the path ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def path_cycles(self) -> dict[Resource, float]:
-        """The cycles of the critical path by resource, including the launch latency; the largest first."""
-        total = self.path.cycles()
-        total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.launch_us * self.clock_ghz * 1e3
-        return dict(sorted(total.items(), key=lambda part: -part[1]))
+    def shares(self) -> tuple[Share, ...]:
+        """The terms of the predicted time, the largest first: the critical path and the launch latency."""
+        total = {resource: self.us(cycles) for resource, cycles in self.path.cycles().items()}
+        total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.time.launch_us
+        terms = sorted(total.items(), key=lambda term: -term[1])
+        shares = [us / self.time.us for _, us in terms]
+        tenths, percents = _apportioned(round(10 * round(self.time.us, 1)), shares), _apportioned(100, shares)
+        return tuple(
+            Share(resource, tenth / 10, share, percent)
+            for (resource, _), tenth, share, percent in zip(terms, tenths, shares, percents, strict=True)
+        )
 
     def share(self, *resources: Resource) -> float:
         """Return the share of the predicted time that the critical path spends on the given resources."""
-        whole = sum(self.path_cycles.values())
-        return sum(self.path_cycles.get(resource, 0.0) for resource in resources) / whole if whole else 0.0
+        return sum(term.share for term in self.shares if term.resource in resources)
+
+    def spent(self, *resources: Resource) -> float:
+        """Return the microseconds of the predicted time that the critical path spends on the given resources."""
+        return sum(term.us for term in self.shares if term.resource in resources)
+
+    def percent(self, *resources: Resource) -> str:
+        """Format the share of the given resources as the table of all terms shows it."""
+        return f"{sum(term.percent for term in self.shares if term.resource in resources)} %"
 
     # -- lanes -------------------------------------------------------------------------------------------------------
 
@@ -235,3 +247,12 @@ class Facts:
         longest = sorted(waits.items(), key=lambda wait: -wait[1])
         shares = tuple(WaitShare(name, c / whole) for name, c in longest if c / whole >= LEAST_SHARE)
         return LaneTime(role, len(tracks), busy / whole, shares, max(0.0, 1 - (busy + sum(waits.values())) / whole))
+
+
+def _apportioned(whole: int, shares: Sequence[float]) -> list[int]:
+    """Round the parts of a whole by the largest remainders, so that they sum to it. shares: of the whole, sum to 1."""
+    exact = [whole * share for share in shares]
+    found = [int(part) for part in exact]
+    for index in sorted(range(len(exact)), key=lambda index: found[index] - exact[index])[: whole - sum(found)]:
+        found[index] += 1
+    return found

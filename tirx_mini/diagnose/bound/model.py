@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..times import LaunchTime, us_text
 from .path import Resource
 
 
 @dataclass(frozen=True)
 class Share:
-    """The share of a resource in the critical path. cycles: of the SM clock. share: of the predicted time."""
+    """A term of the predicted time: the share of a resource in the critical path.
+
+    share: of the predicted time. us, percent: the same in tenths of a microsecond and in percent, rounded so that all
+    terms sum to the displayed time, and to 100.
+    """
 
     resource: Resource
-    cycles: float
+    us: float
     share: float
+    percent: int
 
 
 @dataclass(frozen=True)
@@ -57,26 +63,37 @@ class Usage:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy."""
+    """A cause that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy.
+
+    terms: the terms of the time that it explains.
+    """
 
     kind: str
     name: str
     sentence: str
+    terms: tuple[Resource, ...]
 
 
 @dataclass(frozen=True)
 class Bound:
     """The performance bound of a completed run.
 
-    causes: in the order in which to remove them; each assumes that the earlier ones are removed.
-    shares: of the critical path of the SM that ended last, the largest first; they add up to the predicted time.
-    lanes: roles, then engines, of the CTA of that SM. usage: of the units of the GPU, as that SM sees them.
+    causes: the one to remove first comes first; each rests on the ones before it being removed.
+    shares: the terms of the predicted time, the largest first: the critical path of the SM that ended last.
+    lanes: roles, then engines, of the CTA of that SM. usage: of the parts of the GPU, as that SM sees them.
+    time: that the shares divide, of one launch in a row.
     """
 
     causes: tuple[Cause, ...]
     shares: tuple[Share, ...]
     lanes: tuple[LaneTime, ...]
     usage: tuple[Usage, ...]
+    time: LaunchTime
+
+    @property
+    def name(self) -> str:
+        """The largest term of the time."""
+        return str(self.shares[0].resource)
 
     @property
     def cause(self) -> Cause:
@@ -88,5 +105,14 @@ class Bound:
         """The first cause, as a sentence."""
         return self.cause.sentence
 
+    @property
+    def rest(self) -> str:
+        """The share of the largest term, then the first cause, which is named if it explains another term."""
+        largest, cause = self.shares[0], self.cause
+        told = f", {largest.percent} % of the {us_text(self.time.us)}"
+        if largest.resource in cause.terms:
+            return f"{told}: {cause.sentence}"
+        return f"{told}; first to remove ({cause.name}): {cause.sentence}"
+
     def __str__(self) -> str:
-        return f"bound by {self.cause.name}: {self.sentence}"
+        return f"bound by {self.name}{self.rest}"

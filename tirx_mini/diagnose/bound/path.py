@@ -70,12 +70,16 @@ def critical_path(scene: Scene) -> Path:
 
 
 class _Walk:
-    """A backward walk through time. steps: the parts visited."""
+    """A backward walk through time. steps: the parts visited. frontier: the start of the last one.
+
+    Each step ends where the later one starts, so that the steps partition the time of the run.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self.spec = scene.spec
         self.steps: list[Step] = []
+        self.frontier = scene.timeline.cycles
         self.at: tuple[Track, float] | None = None
 
     def cta_end(self, cta: CtaTime, time: float) -> None:
@@ -87,18 +91,22 @@ class _Walk:
             self.at = None
             if (track, now) in seen:  # two that wait for one another at one time: go on with what this one did before
                 before = self.scene.lanes[track].before(now)
-                self.at = (track, before.start) if before is not None else None
+                if before is not None:
+                    self._before(track, before)
             else:
                 seen.add((track, now))
                 self._warp(track, now)
+        self._pass(Resource.LAUNCH, 0.0)  # the part before a walk that ends early
 
     def stores_after(self, cta: CtaTime) -> None:
         """Add the time from the end of the last warp to the arrival of the last stores."""
-        self._pass(Resource.WRITE_BACK, cta.end, self.scene.timeline.cycles)
+        self._pass(Resource.WRITE_BACK, cta.end)
 
-    def _pass(self, resource: Resource, start: float, end: float, interval: Interval | None = None) -> None:
-        if end - start > EPSILON:
-            self.steps.append(Step(resource, start, end, interval))
+    def _pass(self, resource: Resource, start: float, interval: Interval | None = None) -> None:
+        """Attribute the time from `start` to the frontier to a resource, and move the frontier to `start`."""
+        if self.frontier - start > EPSILON:
+            self.steps.append(Step(resource, start, self.frontier, interval))
+            self.frontier = start
 
     def _to_last_warp(self, cta: CtaTime, time: float) -> None:
         """Continue with the warp of a CTA that was active last before `time`."""
@@ -116,20 +124,20 @@ class _Walk:
             self._cta_start(self.scene.around[track.cta], now)
             return
         if interval.end < now - EPSILON:  # nothing is recorded from there on
-            self._pass(Resource.ISSUE, interval.end, now)
+            self._pass(Resource.ISSUE, interval.end)
             self.at = track, interval.end
             return
         if interval.activity is Activity.WAIT:
             self._wait(track, interval, now)
             return
-        self._pass(self.resource_of(track, interval), interval.start, now, interval)
+        self._pass(self.resource_of(track, interval), interval.start, interval)
         self.at = track, interval.start
 
     def _cta_start(self, cta: CtaTime, now: float) -> None:
         """Continue from the start of a CTA: after the end of an earlier CTA on its SM, or at the launch."""
         before = [other for other in self.scene.ctas if other.end <= cta.start + EPSILON and other is not cta]
         previous = max(before, key=lambda other: other.end, default=None)
-        self._pass(Resource.LAUNCH, previous.end if previous else 0.0, now)
+        self._pass(Resource.LAUNCH, previous.end if previous else 0.0)
         if previous is not None:
             self._to_last_warp(previous, previous.end)
 
@@ -154,22 +162,26 @@ class _Walk:
         elif wait.awaited is Awaited.COLUMNS:
             self._columns(track, wait, now)
         else:
-            self._pass(self.resource_of(track, wait), wait.start, now, wait)
+            self._pass(self.resource_of(track, wait), wait.start, wait)
             self.at = track, wait.start
 
     def _mbarrier(self, track: Track, wait: Interval, now: float) -> None:
         change = self.scene.timeline.ended_by(wait)
         if change is None or change.time <= wait.start + EPSILON or change.source.cta not in self.scene.around:
-            self._pass(Resource.SIGNALS, wait.start, now, wait)
-            self.at = track, wait.start
+            self._before(track, wait)
             return
         time = min(change.time, now)
-        self._pass(Resource.SIGNALS, time, now, wait)
+        self._pass(Resource.SIGNALS, time, wait)
         source = change.source
-        if source.kind is TrackKind.WARP:
-            self.at = (source, time) if source in self.scene.lanes else (track, wait.start)
-        elif not self._engine(source, time):
-            self.at = track, wait.start
+        if source.kind is TrackKind.WARP and source in self.scene.lanes:
+            self.at = source, time
+        elif source.kind is TrackKind.WARP or not self._engine(source, time):
+            self._before(track, wait)
+
+    def _before(self, track: Track, wait: Interval) -> None:
+        """Continue with the activity of a warp before an interval whose end has no cause elsewhere."""
+        self._pass(Resource.SIGNALS, wait.start, wait)
+        self.at = track, wait.start
 
     def _meeting(self, track: Track, wait: Interval, now: float) -> None:
         """Walk back from a barrier of the CTA or the cluster to the warp that arrived last."""
@@ -184,24 +196,22 @@ class _Walk:
                 latest, who = met.start, other
         resource = self.resource_of(track, wait)
         quick = Resource.SIGNALS if resource in (Resource.COPIES, Resource.ISSUE) else resource
-        self._pass(quick, latest, now, wait)
+        self._pass(quick, latest, wait)
         self.at = who, latest
 
     def _tensor_wait(self, track: Track, wait: Interval, now: float) -> None:
         if not self._engine(Track(track.cta, TrackKind.TENSOR), now):
-            self._pass(Resource.SIGNALS, wait.start, now, wait)
-            self.at = track, wait.start
+            self._before(track, wait)
 
     def _columns(self, track: Track, wait: Interval, now: float) -> None:
         """Walk back from a wait for tensor memory to the CTA that held it."""
-        self._pass(Resource.LAUNCH, wait.start, now, wait)
         holders = [cta for cta in self.scene.ctas if cta.cta != track.cta and wait.start < cta.end <= now + 1000]
         holder = max((cta for cta in holders if cta.start < now), key=lambda cta: cta.end, default=None)
         if holder is None:
+            self._pass(Resource.LAUNCH, wait.start, wait)
             self.at = track, wait.start
             return
-        last = self.steps.pop()
-        self._pass(Resource.LAUNCH, min(holder.end, now), now, last.interval)
+        self._pass(Resource.LAUNCH, min(holder.end, now), wait)
         self._to_last_warp(holder, min(holder.end, now))
 
     # -- engines -----------------------------------------------------------------------------------------------------
@@ -213,14 +223,14 @@ class _Walk:
         if work is None or lane is None:
             return False
         if track.kind is TrackKind.TENSOR:
-            self._pass(Resource.COMPLETION, work.end, time, work)
+            self._pass(Resource.COMPLETION, work.end, work)
             return self._multiply(lane, work)
-        self._pass(Resource.SIGNALS, work.end, time, work)
+        self._pass(Resource.SIGNALS, work.end, work)
         return self._load(lane, work)
 
     def _multiply(self, lane: Lane, work: Interval) -> bool:
         while True:
-            self._pass(Resource.TENSOR, work.start, work.end, work)
+            self._pass(Resource.TENSOR, work.start, work)
             issue = self.scene.issue_of_mma(work)
             earlier = lane.ended(work.start)
             if earlier is None or earlier.start > work.start - EPSILON:
@@ -228,11 +238,11 @@ class _Walk:
             if issue is not None and issue.start >= earlier.end:
                 break
             # The core was still busy when this MMA was issued; then its operands arrived late from shared memory.
-            self._pass(Resource.SHARED, earlier.end, work.start, work)
+            self._pass(Resource.SHARED, earlier.end, work)
             work = earlier
         if issue is None:
             return False
-        self._pass(Resource.ISSUE, max(issue.start, min(issue.end, work.start)), work.start, issue)
+        self._pass(Resource.ISSUE, max(issue.start, min(issue.end, work.start)), issue)
         self.at = issue.track, min(issue.end, work.start)
         return True
 
@@ -242,18 +252,18 @@ class _Walk:
         while True:
             first, last = work.moved or (work.start, work.end)
             end = max(last, work.end - tail)
-            self._pass(Resource.LATENCY, end, work.end, work)
-            self._pass(Resource.SHARED, last, end, work)
-            self._pass(Resource.L2, first, last, work)
+            self._pass(Resource.LATENCY, end, work)
+            self._pass(Resource.SHARED, last, work)
+            self._pass(Resource.L2, first, work)
             queued = first - work.start > spec.l2_latency + 1
             ahead = _ahead(lane, work, first) if queued else None
             if ahead is None:
                 break
-            self._pass(Resource.L2, ahead.moved[1] if ahead.moved else first, first, work)
+            self._pass(Resource.L2, ahead.moved[1] if ahead.moved else first, work)
             work = replace(ahead, end=ahead.moved[1] if ahead.moved else first)
             tail = 0.0
         issue = self._issue_of_load(work)
-        self._pass(Resource.LATENCY, work.start, first, work)
+        self._pass(Resource.LATENCY, work.start, work)
         if issue is None:
             return False
         self.at = issue.track, work.start

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tirx_mini.sim import Awaited, Signal, TrackKind, base_name
 
+from ..times import us_text
 from .facts import Facts
 from .model import Cause
 from .path import Resource
@@ -22,6 +23,11 @@ BUSY, FULL = 0.85, 0.9
 """The utilisations above which a unit bounds a kernel, and above which more requests in flight do not help. Both are
 below 1, because requests arrive unevenly."""
 
+OVERHEAD = (Resource.LAUNCH, Resource.WRITE_BACK)
+"""The terms of the time in which nothing is multiplied."""
+LOADING = (Resource.LATENCY, Resource.L2, Resource.SHARED)
+"""The terms of loads by TMA."""
+
 Rule = Callable[[Facts], "Cause | None"]
 
 
@@ -32,15 +38,15 @@ def causes_of(facts: Facts) -> tuple[Cause, ...]:
 
 def one_batch(facts: Facts) -> Cause | None:
     """Check for CTAs with a single K tile, whose remaining time is overhead."""
-    fixed = facts.share(Resource.LAUNCH, Resource.WRITE_BACK)
+    fixed = facts.share(*OVERHEAD)
     if not facts.loops or fixed < MUCH or max(loop.batches for loop in facts.loops) > 1:
         return None
     busy = sum(loop.busy for loop in facts.loops)
     return Cause(
         "one-batch", "the launch and the write-back",
-        f"launch, set-up and write-back take {fixed * facts.time_us:.1f} of {facts.time_us:.1f} µs, for one tile of K, "
-        f"which the tensor core multiplies in {facts.us(busy):.2f} µs; a loop over K gives it more to do for the same "
-        "overhead",
+        f"launch, set-up and write-back take {_of_time(facts, *OVERHEAD)}, for one tile of K, which the tensor core "
+        f"multiplies in {facts.us(busy):.2f} µs; a loop over K gives it more to do for the same overhead",
+        OVERHEAD,
     )  # fmt: skip
 
 
@@ -51,8 +57,9 @@ def one_cta(facts: Facts) -> Cause | None:
     inside = facts.us(facts.timeline.cycles)
     return Cause(
         "one-cta", "a grid of one CTA",
-        f"1 of {facts.spec.sms} SMs works, for {inside:.1f} µs, and the others are idle; a grid of CTAs, one for each "
-        "tile of D, gives them the other tiles of a larger product in the same time",
+        f"1 of {facts.spec.sms} SMs works, for {inside:.1f} of {us_text(facts.time.us)}, and the others are idle; a "
+        "grid of CTAs, one for each tile of D, gives them the other tiles of a larger product in the same time",
+        (),
     )  # fmt: skip
 
 
@@ -63,15 +70,17 @@ def copies_by_threads(facts: Facts) -> Cause | None:
         return None
     return Cause(
         "copies-by-threads", "copies by threads",
-        f"the warps copy tiles to shared memory in {percent(share)} of the time, and the tensor core is busy for only "
-        f"{percent(facts.used('tensor core'))}; TMA copies a whole tile for one instruction of one thread",
+        "the warps copy tiles to shared memory, and the tensor core is busy for only "
+        f"{percent(facts.used('tensor core'))} of the K loop; TMA copies a whole tile for one instruction of one "
+        "thread",
+        (Resource.COPIES,),
     )  # fmt: skip
 
 
 def one_stage(facts: Facts) -> Cause | None:
     """Check for a single buffer that is loaded and multiplied alternately."""
     stages = stages_of(facts)
-    share = facts.share(Resource.LATENCY, Resource.L2, Resource.SHARED)
+    share = facts.share(*LOADING)
     lane = facts.lane_of("MMA")
     if stages is None or stages.number > 1 or share < SOME or lane is None:
         return None
@@ -81,13 +90,14 @@ def one_stage(facts: Facts) -> Cause | None:
         "one-stage", "loads and MMAs in turns",
         f"{waits}a load takes {facts.us(stages.load):.2f} µs and its MMAs {facts.us(stages.multiply):.2f} µs, one "
         "after the other in one buffer; with two stages the next tile is loaded while this one is multiplied",
+        LOADING,
     )  # fmt: skip
 
 
 def ctas_in_turn(facts: Facts) -> Cause | None:
     """Check for SMs that execute CTAs of one tile each in sequence."""
     loops = facts.loops
-    share = facts.loop_gaps / facts.timeline.cycles
+    share = facts.us(facts.loop_gaps) / facts.time.us
     if len(loops) < 2 or len({loop.cta for loop in loops}) < len(loops) or share < LITTLE:
         return None
     together = round(sum(loop.end - loop.start for loop in loops) / facts.loop_cycles)
@@ -99,8 +109,9 @@ def ctas_in_turn(facts: Facts) -> Cause | None:
         turns += f"{gap:.1f} µs,"
     return Cause(
         "ctas-in-turn", "one CTA after the other",
-        f"an SM runs {turns} {percent(share)} of the time: write-back, launch, set-up, first load; a persistent CTA, "
+        f"an SM runs {turns} {percent(share)} of the launch: write-back, set-up, first load; a persistent CTA, "
         "which loops over tiles, is set up once and can load its next tile early",
+        OVERHEAD,
     )  # fmt: skip
 
 
@@ -110,7 +121,8 @@ def one_role(facts: Facts) -> Cause | None:
     busy = facts.used("tensor core")
     if lane is None or lane is not facts.lane_of("TMA") or not 0 < busy <= BUSY:
         return None
-    if facts.share(Resource.ISSUE, Resource.COMPLETION, Resource.WRITE_BACK, Resource.SIGNALS) < SOME:
+    terms = Resource.ISSUE, Resource.COMPLETION, Resource.WRITE_BACK, Resource.SIGNALS
+    if facts.share(*terms) < SOME:
         return None
     own = _own_mmas(facts)
     wait = next((w for w in lane.waits if w.name == own), None)
@@ -118,11 +130,13 @@ def one_role(facts: Facts) -> Cause | None:
     first = "the same warp loads, multiplies and writes back" if "write" in lane.name or lane.name == "all" else (
         "the same warp loads and multiplies")  # fmt: skip
     written = facts.share(Resource.WRITE_BACK)
-    back = f" The write-back adds {percent(written)}, when nothing is loaded or multiplied." if written > 0.05 else ""
+    adds = facts.percent(Resource.WRITE_BACK)
+    back = f" The write-back adds {adds} of the launch, when nothing is loaded or multiplied." if written > 0.05 else ""
     return Cause(
         "one-role", "one warp for all",
         f"{first}, so that the tensor core is busy for only {percent(busy)} of the K loop.{waits}{back} Warps of their "
         "own for loads, MMAs and write-back do all three at once",
+        terms,
     )  # fmt: skip
 
 
@@ -138,6 +152,7 @@ def one_accumulator(facts: Facts) -> Cause | None:
         "one-accumulator", "the write-back",
         f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}, until the write-back has read the "
         "tile before; a second accumulator lets the next tile begin meanwhile, and a larger K needs it less",
+        (Resource.WRITE_BACK,),
     )  # fmt: skip
 
 
@@ -156,6 +171,7 @@ def too_few_stages(facts: Facts) -> Cause | None:
         f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}: {count(stages.number, 'stage')} "
         f"{'hides' if stages.number == 1 else 'hide'} {facts.us(stages.hidden):.2f} of the "
         f"{facts.us(stages.turn):.2f} µs from a load until its stage is free again; {number(stages.needed)} would{fit}",
+        (Resource.LATENCY,),
     )  # fmt: skip
 
 
@@ -180,6 +196,7 @@ def bandwidth(facts: Facts) -> Cause | None:
         "bandwidth-of-pair" if shared else "bandwidth", f"the bandwidth of {_article(name)}",
         f"{_article(name)} is busy for {percent(facts.used(name))} of the K loop and the tensor core for "
         f"{percent(tensor)}: {moved} for every {facts.per_batch('tensor_cycles'):.0f} cycles of MMAs; {remedy}",
+        (Resource.SHARED,) if name == "shared memory" else (Resource.L2,),
     )  # fmt: skip
 
 
@@ -190,27 +207,24 @@ RULES: tuple[Rule, ...] = (
 
 
 def _what_is_left(facts: Facts) -> Cause:
-    """Return the cause of a kernel to which no rule applies: the busiest unit, or else the largest part of the path."""
+    """Return the cause of a kernel to which no rule applies: the terms of its time, and the busiest unit."""
     name, share = _busiest(facts)
-    top = next(iter(facts.path_cycles))
+    terms = tuple(term.resource for term in facts.shares)
+    inside = tuple(resource for resource in terms if resource not in OVERHEAD)
     if not facts.loops:
-        part = facts.share(top)
-        return Cause("path", f"{top}", f"{percent(part)} of the critical path is {top}")
+        return Cause("path", f"{terms[0]}", f"it is on the critical path for {_of_time(facts, terms[0])}", terms)
     said = [f"the tensor core is busy for {percent(facts.used('tensor core'))} of the K loop"]
     if name != "tensor core" and share >= BUSY:
         said[0] += f", which {_article(name)} ({percent(share)}) feeds no faster"
-    loop = facts.us(facts.loop_cycles)
-    rest = [
-        f"{part} {facts.share(resource) * facts.time_us:.1f} µs"
-        for part, resource in (("launch and set-up take", Resource.LAUNCH), ("write-back takes", Resource.WRITE_BACK))
-        if facts.share(resource) > 0.02
-    ]
-    said.append(f"the loop takes {loop:.1f} of {facts.time_us:.1f} µs" + (f", {' and '.join(rest)}" if rest else ""))
+    said.append(
+        f"of {us_text(facts.time.us)}, launch and set-up take {facts.spent(Resource.LAUNCH):.1f}, the loop "
+        f"{facts.spent(*inside):.1f}, and the write-back after it {facts.spent(Resource.WRITE_BACK):.1f}"
+    )
     if facts.sms_used < facts.spec.sms:
         said.append(f"{count(facts.tiles, 'tile')} keep {facts.sms_used} of {facts.spec.sms} SMs busy")
-    inside = facts.used("tensor core") * loop / facts.time_us
-    label = "the tensor core" if inside >= MUCH else "what is around the K loop"
-    return Cause("peak", label, "; ".join(said))
+    busy = facts.used("tensor core") * facts.share(*inside)
+    label = "the tensor core" if busy >= MUCH else "what is around the K loop"
+    return Cause("peak", label, "; ".join(said), terms)
 
 
 # -- facts in words ----------------------------------------------------------------------------------------------------
@@ -219,6 +233,11 @@ def _what_is_left(facts: Facts) -> Cause:
 def percent(share: float) -> str:
     """Format a share as a percentage."""
     return f"{share * 100:.0f} %"
+
+
+def _of_time(facts: Facts, *resources: Resource) -> str:
+    """Format the microseconds of some terms, beside those of the launch."""
+    return f"{facts.spent(*resources):.1f} of {us_text(facts.time.us)}"
 
 
 def _the(role: str) -> str:

@@ -21,6 +21,7 @@ from tirx_mini.diagnose import (
     Report,
     Timeline,
     Track,
+    us_text,
 )
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Span
@@ -182,7 +183,16 @@ class RunData:
 
 
 def _bound(bound: Bound) -> dict[str, Any]:
-    return {**asdict(bound), "shares": [{**asdict(share), "resource": str(share.resource)} for share in bound.shares]}
+    shares = [
+        {"resource": str(share.resource), "share": share.share, "percent": share.percent, "time": us_text(share.us)}
+        for share in bound.shares
+    ]
+    causes = [{"name": cause.name, "sentence": cause.sentence} for cause in bound.causes]
+    lanes, usage = map(asdict, bound.lanes), map(asdict, bound.usage)
+    return {
+        "name": bound.name, "rest": bound.rest, "causes": causes, "shares": shares,
+        "lanes": list(lanes), "usage": list(usage),
+    }  # fmt: skip
 
 
 def _track_order(track: Track) -> tuple[int, bool, int, str]:
@@ -192,15 +202,7 @@ def _track_order(track: Track) -> tuple[int, bool, int, str]:
 def figures(report: Report) -> list[tuple[str, str]]:
     """Return the figures of a run in the page header: (name, value)."""
     out = [("verdict", report.verdict), ("on", report.gpu)]
-    if report.time_us is not None:
-        out.append(("in a row of launches", f"{report.time_us:.1f} µs"))
-    if report.tflops is not None:
-        out.append(("at", f"{report.tflops:.0f} TFLOPS"))
-    if report.single_us is not None:
-        out.append(("by itself", f"{report.single_us:.1f} µs"))
-    if report.cycles is not None:
-        out.append(("cycles", f"{report.cycles:,.0f}"))
-    return out
+    return [*out, *report.timing.figures] if report.timing is not None else out
 
 
 def cta_groups(timeline: Timeline) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tirx_mini.diagnose import Report
+from tirx_mini.diagnose import Report, rate_figure, rate_text
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.records import dataclass
 
@@ -44,12 +44,13 @@ class Roofline:
     def sentences(self) -> tuple[str, ...]:
         """The figures in sentences."""
         peak, reached = self.peak.value, self.points[0].tflops
-        out = [f"The kernel reaches {reached:.0f} of {peak:.0f} TFLOPS, {100 * reached / peak:.0f} % of the peak."]
+        share = f"{100 * reached / peak:.0f} % of the peak"
+        out = [f"The kernel reaches {rate_figure(reached)} of {rate_text(peak)}, {share}."]
         for number, point in enumerate(self.points):
             bound, memory = self.bound(number), self.memories[number]
             ridge = peak / memory.value
             side = "above" if point.intensity >= ridge else "below"
-            what = "the peak bounds it" if side == "above" else f"the {memory.name} bounds it to {bound:.0f} TFLOPS"
+            what = "the peak bounds it" if side == "above" else f"the {memory.name} bounds it to {rate_text(bound)}"
             where = f"{point.intensity:.0f} FLOP/byte, {side} the ridge at {ridge:.0f}"
             out.append(f"By the traffic of the {memory.name} it has {where}: {what}.")
         return tuple(out)

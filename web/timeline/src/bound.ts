@@ -10,18 +10,18 @@ export function showBound(page: Page): void {
   panel.replaceChildren(element("h2", { class: "sr" }, "What bounds it"), ...page.differences.map((text) => element("p", { class: "lead" }, text)));
   for (const run of page.runs) {
     if (page.runs.length > 1) panel.append(element("h3", {}, `${"AB"[run.index]}: ${run.kernel}`));
-    panel.append(...(run.bound ? ofBound(run, run.bound) : ofLanes(run)));
+    panel.append(...(run.bound ? ofBound(run.bound) : ofLanes(run)));
   }
 }
 
-function ofBound(run: Run, bound: Bound): HTMLElement[] {
-  const [first, ...others] = bound.causes;
+function ofBound(bound: Bound): HTMLElement[] {
+  const others = bound.causes.slice(1);
   const words = element("div", {},
-    element("p", { class: "lead" }, element("b", {}, `Bound by ${first.name}: `), `${first.sentence}.`),
-    others.length > 0 && element("h3", {}, "Without that, what would bound it next"),
+    element("p", { class: "lead" }, element("b", {}, `Bound by ${bound.name}`), `${bound.rest}.`),
+    others.length > 0 && element("h3", {}, "To remove after that"),
     others.length > 0 && element("ol", {}, ...others.map((cause) => element("li", {}, element("b", {}, `${cause.name}: `), `${cause.sentence}.`))));
-  const path = table("The critical path: what the time went to", ["Through", "Its part", "Share", "Time"],
-    bound.shares.map((each) => [each.resource, bar([["busy", each.share]]), percent(each.share), duration(each.cycles, run.clockGhz)]));
+  const path = table("The critical path: the terms of the time in a row of launches", ["Through", "Its part", "Share", "Time"],
+    bound.shares.map((each) => [each.resource, bar([["busy", each.share]]), `${each.percent}\u00a0%`, each.time]));
   const usage = table("Of what the GPU can do, used in the loops over K", ["Part", "Its part", "Share"],
     bound.usage.map((each) => [each.name, bar([["busy", each.share]]), percent(each.share)]));
   const lanes = table("From the first load or MMA to the last MMA, on the SM that ended last",

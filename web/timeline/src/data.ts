@@ -15,8 +15,9 @@ export interface Roof { name: string; value: number; unit: string; source: strin
 export interface Point { name: string; intensity: number; tflops: number }
 export interface Roofline { flops: number; peak: Roof; memories: Roof[]; points: Point[]; sentences: string[] }
 export interface Bound {
+  name: string; rest: string;
   causes: { name: string; sentence: string }[];
-  shares: { resource: string; cycles: number; share: number }[];
+  shares: { resource: string; share: number; percent: number; time: string }[];
   lanes: { name: string; warps: number; busy: number; idle: number; waits: { name: string; share: number }[] }[];
   usage: { name: string; share: number }[];
 }

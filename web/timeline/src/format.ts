@@ -17,6 +17,9 @@ export const percent = (share: number): string => `${whole.format(100 * share)}\
 
 export const significant = (value: number): string => three.format(value);
 
+/** TFLOPS as the report has them. */
+export const rate = (tflops: number): string => (tflops >= 10 ? String(Math.round(tflops)) : tflops.toFixed(tflops >= 1 ? 1 : 2));
+
 export const integer = (value: number): string => whole.format(value);
 
 /** "1 interval", "2 intervals". */

@@ -16,9 +16,9 @@ function head(page: Page): void {
     ...run.figures.map(([name, value]) => element("li", {}, element("span", {}, `${name} `), element("b", {}, value))),
   ]));
   // Of two runs, how they differ; the tab has what bounds each.
-  const [bound] = page.runs.map((run) => run.bound?.causes[0]);
+  const [bound] = page.runs.map((run) => run.bound);
   const words = page.differences.length ? [page.differences.slice(0, 3).join(" ")]
-    : bound ? [element("b", {}, `Bound by ${bound.name}: `), `${bound.sentence}.`] : [];
+    : bound ? [element("b", {}, `Bound by ${bound.name}`), `${bound.rest}.`] : [];
   byId("bound").hidden = !words.length;
   byId("bound").replaceChildren(...words);
   const shown = page.runs.flatMap((run) => run.findings);

@@ -1,9 +1,9 @@
 // The tab "Roofline": the tensor cores' peak, the bounds of the memories, and this kernel's points, both axes logarithmic.
 
 import { scaleLog } from "d3-scale";
-import type { Page, Roofline, Run } from "./data.ts";
+import type { Page, Roof, Roofline, Run } from "./data.ts";
 import { byId, element, svg, table } from "./dom.ts";
-import { significant } from "./format.ts";
+import { rate, significant } from "./format.ts";
 
 const WIDTH = 680, HEIGHT = 500, LEFT = 64, RIGHT = 24, TOP = 24, BOTTOM = 48;
 
@@ -20,12 +20,12 @@ export function showRoofline(page: Page): void {
 function ofRun(run: Run, roofline: Roofline): Element[] {
   const { peak, memories, points } = roofline;
   const figures = table(`${run.gpu}: the bounds`, ["Bound", "Value", "From"],
-    [peak, ...memories].map((roof) => [roof.name, `${significant(roof.value)} ${roof.unit}`, roof.source]));
+    [peak, ...memories].map((roof) => [roof.name, valueOf(roof), roof.source]));
   const reached = table(`${run.kernel}: where it is`, ["By traffic of", "Intensity", "Reached", "Of the bound there"],
     points.map((point, index) => {
       const bound = Math.min(peak.value, point.intensity * memories[index].value);
-      return [point.name, `${significant(point.intensity)} FLOP/byte`, `${significant(point.tflops)} TFLOPS`,
-        `${Math.round((100 * point.tflops) / bound)} % of ${significant(bound)} TFLOPS`];
+      return [point.name, `${significant(point.intensity)} FLOP/byte`, `${rate(point.tflops)} TFLOPS`,
+        `${Math.round((100 * point.tflops) / bound)} % of ${rate(bound)} TFLOPS`];
     }));
   const words = roofline.sentences.map((text) => element("p", { class: "lead" }, text));
   return [element("div", { class: "columns" }, element("div", {}, ...words, reached, figures), element("figure", {}, chart(run, roofline)))];
@@ -57,13 +57,17 @@ function chart(run: Run, { peak, memories, points }: Roofline): SVGElement {
     const at = [x(start * 1.5) + 4, y(memory.value * start * 1.5) - 8];
     picture.append(
       svg("line", { class: `roof memory-${index}`, x1: x(start), y1: y(memory.value * start), x2: x(ridges[index]), y2: y(peak.value) }),
-      svg("text", { class: "name", transform: `translate(${at}) rotate(${-angle})` }, `${memory.name}, ${significant(memory.value)} ${memory.unit}`));
+      svg("text", { class: "name", transform: `translate(${at}) rotate(${-angle})` }, `${memory.name}, ${valueOf(memory)}`));
   });
   picture.append(
     svg("line", { class: "roof", x1: x(Math.min(...ridges)), x2: x(right), y1: y(peak.value), y2: y(peak.value) }),
-    svg("text", { class: "name", x: WIDTH - RIGHT, y: y(peak.value) - 8, "text-anchor": "end" }, `${peak.name}, ${significant(peak.value)} ${peak.unit}`));
+    svg("text", { class: "name", x: WIDTH - RIGHT, y: y(peak.value) - 8, "text-anchor": "end" }, `${peak.name}, ${valueOf(peak)}`));
   points.forEach((point, index) => picture.append(mark(x(point.intensity), y(point.tflops), index, point.name)));
   return picture;
+}
+
+function valueOf({ value, unit }: Roof): string {
+  return `${unit === "TFLOPS" ? rate(value) : significant(value)} ${unit}`;
 }
 
 /** A point: a shape of its own for each memory, and its name. */

@@ -127,7 +127,8 @@ export class TimelineTab {
   /** Says which part of the time axis is seen. */
   private seen(): void {
     const { from, to } = this.view;
-    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, this.page.runs[0].clockGhz)}`;
+    const [run] = this.page.runs, kernel = to - from >= run.cycles ? ", the kernel without its launch" : "";
+    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, run.clockGhz)}${kernel}`;
   }
 
   private scene(): Scene {

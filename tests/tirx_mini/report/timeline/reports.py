@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.tirx_mini.report.timeline.timelines import Ring
-from tirx_mini.diagnose import CtaTime, Finding, Place, Report, Timeline, Track
+from tirx_mini.diagnose import CtaTime, Finding, LaunchTime, Place, Report, Timeline, Timing, Track
 from tirx_mini.ir import Span
 
 KERNEL = """\
@@ -25,13 +25,11 @@ def report_of(ring: Ring, folder: Path, *, ctas: int = 2, stuck: bool = False) -
     path.write_text(KERNEL)
     timeline = _copies(_at_lines(ring.timeline(stuck), str(path)), ctas)
     finding = Finding("deadlock", "error", "the MMA warp waits for ever for tma2mma[0]", Span(str(path), 3))
-    flops, time_us = 1e9, timeline.cycles / 1860
+    flops = 1e9
     return Report(
         verdict="deadlock" if stuck else "ok",
         findings=(finding,) if stuck else (),
-        time_us=None if stuck else time_us,
-        tflops=None if stuck else flops / time_us / 1e6,
-        cycles=timeline.cycles,
+        timing=None if stuck else Timing(LaunchTime(0.0, timeline.cycles, 1.86), flops),
         trace=timeline,
         stats={"clock_ghz": 1.86, "flops": flops, "l2_bytes": flops / 64, "hbm_bytes": flops / 400},
         kernel="ring",

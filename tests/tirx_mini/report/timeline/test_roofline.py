@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tirx_mini.timings import timing
 from tirx_mini.diagnose import Report
 from tirx_mini.hardware import GPUS
 from tirx_mini.report.timeline.roofline import roofline
@@ -12,7 +13,8 @@ B200 = GPUS["b200"]
 
 
 def report(tflops: float | None = 500.0, **stats: float) -> Report:
-    return Report("ok", tflops=tflops, stats=stats, gpu="B200")
+    time = None if tflops is None else timing(1.0, tflops)
+    return Report("ok", timing=time, stats=stats, gpu="B200")
 
 
 def test_the_bounds_are_the_gpus() -> None:

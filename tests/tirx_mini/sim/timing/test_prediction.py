@@ -190,6 +190,7 @@ def test_the_power_limit_lowers_the_clock_but_not_the_arithmetic(spec: GpuSpec, 
     assert 0.5 * spec.clock_ghz < spec.clock_under(more) <= spec.clock_under(some) <= spec.clock_ghz
     assert some * spec.clock_under(some) <= more * spec.clock_under(more) + 1e-12
     assert spec.clock_under(min(some, spec.sustained_utilisation)) == spec.clock_ghz
+    assert spec.clock_under(some, hbm_tbps=2.0) <= spec.clock_under(some, hbm_tbps=1.0) <= spec.clock_under(some)
 
 
 def test_a_step_that_keeps_the_tensor_cores_busy_runs_at_a_lower_clock() -> None:
