@@ -4,8 +4,7 @@
     python benchmarks/protocols.py --count 1 --seed 1234   # one of them again
 
 A protocol has two to four threads with mbarriers, flags, shared variables and barriers of a warp, a CTA and the
-cluster. The walk knows nothing of the simulator. Each difference is printed with as few steps as still show it. "late"
-is a wait that the simulator calls wrong as the next phase may hide its own, though a later phase always ends it.
+cluster. The walk knows nothing of the simulator. Each difference is printed with as few steps as still show it.
 """
 
 from __future__ import annotations

@@ -248,15 +248,18 @@ def early_signal(fact: EarlySignal) -> Explanation:
 def unordered_phases(fact: UnorderedPhases) -> Explanation:
     last = fact.last
     notes = ((f"the {last.signal} of {last.role} completes it here", last.span),) if last else ()
+    late = "a wait that comes so late"
+    then = f"only a later phase ends {late}" if fact.ends else f"{late} does not end"
     return Explanation(
         f"{fact.origin.role} waits for the phase of parity {fact.parity} of {fact.barrier}, and nothing keeps the next "
-        "phase from completing first: a wait that comes so late does not end",
+        f"phase from completing first: {then}",
         "check the stage and the phase of this wait; if they are right, keep the arrivals of the next phase back until "
         "it has returned: by an mbarrier in the other direction, or by a cta_sync() in the loop",
         notes,
         {**_barrier(fact), "buffer": str(fact.barrier)},
         "PTX ISA: mbarrier, phase completion",
         order=f"if {fact.origin.role} gets to this wait only after the next phase is complete",
+        severity="warning" if fact.ends else "error",
     )
 
 

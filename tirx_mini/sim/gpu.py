@@ -43,6 +43,7 @@ from .machine import (
     GlobalMemory,
     GridBarrier,
     KernelImage,
+    LateWaits,
     Locator,
     Mbarrier,
     Multiprocessor,
@@ -108,6 +109,7 @@ class Gpu(Services):
         self.facts = NoFacts() if equal else FactLog()
         self.doubts = NoDoubts() if equal else Doubts()
         self.tests = Tests(setup.late)
+        self.late_waits = LateWaits()
         self.locator = Locator(image.shared)
         self.allocators = TmemAllocators()
         self.tmem = TmemAccesses(self.allocators)
@@ -180,6 +182,8 @@ class Gpu(Services):
         except Fault as stop:
             fault = stop.fact
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
+        if fault is None and not blocked:
+            self.late_waits.judge(self.facts)
         facts = (*self.facts, *((Entry(fault),) if fault else ()))
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())

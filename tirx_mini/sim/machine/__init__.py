@@ -65,6 +65,7 @@ from .divergent import POLL_CYCLES, Divergence
 from .dtypes import numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
+from .late_waits import LateWaits
 from .masks import EMPTY, FULL, LANES, Mask
 from .matrix import MatrixRowOutOfBounds, MisalignedMatrixRow
 from .mbarrier import Mbarrier, MbarrierWait
@@ -110,7 +111,7 @@ __all__ = [
     "CountingBarrier", "CountingWait", "Cta", "cta_name", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
     "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
-    "Locator", "Mask",
+    "LateWaits", "Locator", "Mask",
     "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "meet", "MisalignedBarrier",
     "MisalignedMatrixRow",
     "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER", "NO_TIME", "NO_VALUES",

@@ -250,11 +250,13 @@ class EarlySignal(MbarrierFact):
 class UnorderedPhases(MbarrierFact):
     """A phase that the next one may overtake before a wait tests it. origin: of the wait.
 
-    parity: of the awaited phase. last: the signal that completes the next phase.
+    parity: of the awaited phase. last: the signal that completes the next phase. ends: whether a later phase ends the
+    wait in every order.
     """
 
     parity: int
     last: Arrival | None
+    ends: bool = False
 
     @property
     def other(self) -> Span | None:

@@ -197,7 +197,7 @@ class Mbarrier:
                 time += w.gpu.spec.remote_latency
             agent = w.agent
             if self.phases is not None:
-                self._signalled(agent.index, agent.epoch, agent.clocks, Signal.ARRIVE, w.place, w.span)
+                self._signalled(agent.index, agent.epoch, agent.clocks, Signal.ARRIVE, w.place, w.span, count)
             release_to(w, self.cta, self._current)
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
@@ -257,7 +257,9 @@ class Mbarrier:
         """Acquire the release of the phase after a completed wait."""
         self._check_init(w)
         self._log(Signal.WAIT, w.place, w.span, 0, 0, max(w.time, self.done_time))
-        released = self._current if self.phases is None else self.phases.observed(w.agent)
+        released = self._current if self.phases is None else self.phases.observed(w.agent, self.expected)
+        if self.phases is not None and self.phases.passed_over:
+            w.gpu.late_waits.found(w.agent, self.cta.cluster.causality, self.phases.hidden, self._current)
         if released is not None:
             w.agent.acquire(released)
             if w.dependence is not None:
@@ -274,7 +276,8 @@ class Mbarrier:
             self.cta.gpu.repeats.setdefault((id(w.span), w.place, self.name), seen_twice)
         counted.seen, counted.span = self.phase, w.span
         done = CompletedWait(w.agent.epoch, w.place, w.span, w.time)
-        history.observers[w.agent.index] = history.waits[w.place] = done
+        history.waits[w.place] = done
+        history.observers.add(w.agent.index, done)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
 
     # -- engines -------------------------------------------------------------------------------------------------
@@ -311,7 +314,7 @@ class Mbarrier:
     # -- phases --------------------------------------------------------------------------------------------------
 
     def _signalled(
-        self, agent: int, epoch: int, clocks: Any, signal: Signal, role: str, span: Span | None
+        self, agent: int, epoch: int, clocks: Any, signal: Signal, role: str, span: Span | None, count: int = 1
     ) -> None:
         """Register a signal of the current phase, and record it if it may come in an earlier phase."""
         phases = self.phases
@@ -322,6 +325,8 @@ class Mbarrier:
             phases.expect(agent, epoch)
         else:
             phases.signal(agent, epoch, clocks, not signal.delivers)
+            if not phases.counting:
+                self.history.observers.arrived(agent, clocks, count, self.expected)
 
     def _no_phases(self) -> Phases:
         """Return an empty history of phases."""
@@ -377,7 +382,7 @@ class Mbarrier:
 
     def _complete(self) -> None:
         """Complete the phase: release it, and begin the next one."""
-        self._check_observers()
+        self.history.observers.completed(self.cta, self._current, self.phases, self._missed)
         self.phase += 1
         self.pending = self.expected
         if self.phases is not None and not self.phases.complete(self._current):
@@ -395,15 +400,10 @@ class Mbarrier:
                 still.append(wait)
         self.waiters = still
 
-    def _check_observers(self) -> None:
-        """Record each wait for the previous phase that may execute only after the next phase has completed."""
-        facts, last = self.cta.gpu.facts, self.history.last
-        for agent, wait in self.history.observers.items():
-            if self._current.follows(agent, wait.epoch) or facts.seen(UnorderedPhases, wait.span, last and last.span):
-                continue
-            by = Origin(wait.role, wait.role, self.cta.name, wait.span)
-            facts.record(UnorderedPhases(by, self.element, self.init_span, self.phase + 1 & 1, last))
-        self.history.observers.clear()
+    def _missed(self, wait: CompletedWait) -> UnorderedPhases:
+        """Return the fact about a wait for the previous phase that may execute only after the next one has completed."""
+        by = Origin(wait.role, wait.role, self.cta.name, wait.span)
+        return UnorderedPhases(by, self.element, self.init_span, self.phase + 1 & 1, self.history.last)
 
     # -- as the owner of events ------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from tirx_mini.ir import Span
 from ..facts import Origin
 from .barriers import Arrival, CompletedWait, RemoteSignal, Signal, WaitCount
 from .interfaces import Warp
+from .late_waits import Observers
 
 
 @dataclass
@@ -49,7 +50,7 @@ class History:
 
     arrivals: signals by kind, role and location. last: the latest of them.
     waits: the last completed wait of each role; wait_counts: the number of completed waits of each.
-    observers: the wait of each agent that found the previous phase complete.
+    observers: the waits that found the previous phase complete.
     remote: the last signal by each agent of another CTA. invalidated: the location of its last mbarrier.inval.
     overwritten: the origin and the operation of the last overwrite.
     failed: by role and parity, the first test that found the phase incomplete and was not repeated successfully.
@@ -59,7 +60,7 @@ class History:
     last: Arrival | None = None
     waits: dict[str, CompletedWait] = field(default_factory=dict)
     wait_counts: dict[str, WaitCount] = field(default_factory=dict)
-    observers: dict[int, CompletedWait] = field(default_factory=dict)
+    observers: Observers = field(default_factory=Observers)
     remote: dict[int, RemoteSignal] = field(default_factory=dict)
     failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
     invalidated: Span | None = None

@@ -35,10 +35,6 @@ class UncheckedMbarrier(Mbarrier):
         if self.pending == 0 and self.tx == 0:
             self._complete()
 
-    def _check_observers(self) -> None:
-        """Discard the observers: every wait for the previous phase happens before its end."""
-        self.history.observers.clear()
-
 
 class PartMbarrier(UncheckedMbarrier):
     """An mbarrier in a run of a part of a launch. In case of an error, the whole launch is run to explain it."""

@@ -11,6 +11,8 @@ from tests.tirx_mini.sim.machine.protocols import Wide, WideModel, difference, p
 
 WRITE, READ, MEET, SYNC, CLUSTER = Step("write"), Step("read"), Step("meet"), Step("sync"), Step("cluster")
 PUBLISH, OBSERVE = Step("publish"), Step("observe", 0, 1)
+ARRIVE, WAIT_OLD = Step("arrive"), Step("wait", 0, 1)
+THREE = ((0, 0, 3), (0, 1, 9), (0, 2, 1))
 LANES, WARPS, CTAS = ((0, 0, 3), (0, 0, 9)), ((0, 0, 3), (0, 1, 9)), ((0, 0, 3), (1, 0, 9))
 
 CASES: dict[str, tuple[Wide, str, str]] = {
@@ -22,6 +24,33 @@ CASES: dict[str, tuple[Wide, str, str]] = {
     "a flag": (Wide((1,), ((WRITE, PUBLISH), (OBSERVE, READ)), ((0,) * 2,) * 2, CTAS), "ok", "proved"),
     "a flag that is set too early": (
         Wide((1,), ((PUBLISH, WRITE), (OBSERVE, READ)), ((0,) * 2,) * 2, CTAS), "race", "wrong",
+    ),
+    "a wait that only a later phase ends, as the next one may hide its own": (
+        Wide((1,), ((WAIT_OLD, READ), (ARRIVE, ARRIVE)), ((0, 0), (0, 2000)), WARPS), "ok", "proved",
+    ),
+    "a wait whose phase another one hides for good": (
+        Wide((1,), ((WAIT_OLD,), (ARRIVE,)), ((0,), (2000,)), WARPS), "deadlock", "wrong",
+    ),
+    "a wait that may miss three phases": (
+        Wide((1,), ((WAIT_OLD,), (ARRIVE, ARRIVE, ARRIVE)), ((0,), (2000, 0, 2000)), WARPS), "deadlock", "wrong",
+    ),
+    "a wait that a later phase ends, which follows it": (
+        Wide((1,), ((WAIT_OLD, ARRIVE), (ARRIVE,)), ((0, 4000), (2000,)), WARPS), "deadlock", "wrong",
+    ),
+    "a wait that a later phase ends, behind what it reads": (
+        Wide((1,), ((WAIT_OLD, READ), (ARRIVE, WRITE, ARRIVE)), ((0, 0), (0, 0, 2000)), WARPS), "race", "wrong",
+    ),
+    "two late waits, each of which holds back the phase that ends the other": (
+        Wide((1, 1), ((WAIT_OLD, Step("wait", 1), Step("arrive", 1)), (Step("wait", 1, 1), Step("wait"), ARRIVE),
+                      (ARRIVE, Step("arrive", 1))), ((0,) * 3, (0,) * 3, (2000, 0)), THREE), "deadlock", "wrong",
+    ),
+    "two late waits, of which one comes before the phase that makes the other late": (
+        Wide((1, 1), ((ARRIVE, Step("wait", 1, 1), ARRIVE), (WAIT_OLD, Step("arrive", 1), Step("arrive", 1))),
+             ((2000, 0, 0), (0, 0, 0)), WARPS), "ok", "proved",
+    ),
+    "an own arrival that shows a phase complete, though another one may have made it": (
+        Wide((1,), ((MEET, WRITE), (ARRIVE, WAIT_OLD, MEET), (READ, ARRIVE)), ((0, 0), (2000, 0, 0), (0, 0)),
+             ((0, 0, 4), (0, 0, 14), (0, 1, 3))), "ok", "open",
     ),
     "a flag that nobody sets": (Wide((1,), ((WRITE,), (OBSERVE, READ)), ((0,), (0, 0)), CTAS), "deadlock", "wrong"),
 }  # fmt: skip
