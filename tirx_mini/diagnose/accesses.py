@@ -20,6 +20,7 @@ from tirx_mini.sim import (
     MisalignedCopy,
     MisalignedMatrixRow,
     MisalignedVector,
+    NobodyWrites,
     NoSharedMemory,
     NoSuchRank,
     PendingRegister,
@@ -38,6 +39,7 @@ from .kind import (
     Explanation,
     Kind,
     Notes,
+    counted,
     explains,
 )
 
@@ -263,6 +265,16 @@ def ctas_never_start(fact: CtasNeverStart) -> Explanation:
         f"{fact.gpu} holds at a time stay until this ends",
         "launch no more CTAs than are resident, or wait only for CTAs of lower numbers, which start before this one",
         rule="CUDA C++ Programming Guide: thread blocks are scheduled in any order",
+    )
+
+
+@explains(NobodyWrites, RUNAWAY_LOOP)
+def nobody_writes(fact: NobodyWrites) -> Explanation:
+    several = f", and so {'do' if fact.warps > 2 else 'does'} {counted(fact.warps - 1, 'more warp')}"
+    return Explanation(
+        f"{fact.origin.place} waits in this loop for what another thread writes{several if fact.warps > 1 else ''}; no "
+        "thread is left to write it: all others have ended, or wait for something else",
+        "let the thread that writes it do so before it waits or ends, and give a lock back on every path",
     )
 
 

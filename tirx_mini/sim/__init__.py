@@ -165,7 +165,7 @@ from .services import (
     NoSuchRank,
 )
 from .setup import Setup
-from .stillness import CtasNeverStart
+from .stillness import CtasNeverStart, NobodyWrites
 from .timeline import (
     Activity,
     Awaited,
@@ -194,7 +194,7 @@ from .translate import (
 )
 
 __all__ = [
-    "CtasNeverStart", "IndexOverflow", "Late",
+    "CtasNeverStart", "NobodyWrites", "IndexOverflow", "Late",
     "Access", "AccumulatorLane", "Activity", "AllocRule", "AllocWithoutPermit", "Arrival", "ArrivalOverflow", "Awaited",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadCtaMask", "BadDealloc", "BadInitCount", "BadRegisterCount",
     "BadTensorMap", "BadThreadCount", "bank_conflicts", "BarrierChange", "BarrierEvent", "BarrierOfEndedCta",

@@ -56,9 +56,13 @@ class Budget:
 
     def __init__(self, iterations: int, ctas: int) -> None:
         self.iterations = iterations
-        self.left = iterations - ctas * CTA_ITERATIONS
+        self.left = iterations
         self.ctas = ctas
         self.ended = 0
+
+    def begin(self, ctas: int) -> None:
+        """Count the start of some CTAs."""
+        self.left -= ctas * CTA_ITERATIONS
 
     def spend(self, warp: RunningWarp, iterations: int, known: bool = True) -> int:
         """Spend iterations that a warp is about to make; return 0.
@@ -79,7 +83,7 @@ class Budget:
 def check_budget(image: KernelImage, spec: GpuSpec, budget: Budget) -> None:
     """Raise a fault for a launch that is too large to simulate."""
     launch, origin = image.launch, Origin("", "", "", image.span)
-    if budget.left < 0:
+    if launch.num_ctas * CTA_ITERATIONS > budget.iterations:
         raise Fault(GridOverBudget(origin, launch.num_ctas, CTA_ITERATIONS, budget.iterations))
     threads = launch.warps * 32
     resident = min(launch.num_ctas, spec.sms * max(1, spec.architecture.threads_per_sm // threads)) * threads

@@ -64,7 +64,7 @@ from .outcome import Outcome, Standing
 from .recording import RecordedMbarrier, RecordedWarp, TimelineRecorder
 from .services import Services
 from .setup import DEFAULT_SETUP, Setup
-from .stillness import Stillness, never_starts
+from .stillness import NobodyWrites, Stillness, never_starts
 from .timing import Clock, Traffic, Untimed
 
 
@@ -230,11 +230,10 @@ class Gpu(Services):
         self.clock.at(warp.time, warp, warp.resume)
 
     def looks(self, warp: RunningWarp) -> None:
-        """Register a poll by a warp in a steady loop.
-
-        Raises `Fault` if the loops keep waiting CTAs from starting forever.
-        """
-        if self._waiting and self.stillness.looked(warp):
+        """Register a poll by a warp in a steady loop. Raises `Fault` if nothing but such polls will ever happen."""
+        if self.stillness.looked(warp):
+            if not self._waiting:
+                raise Fault(NobodyWrites(warp.origin, self.stillness.warps))
             first, launch = self.origin_of(self._waiting[0]), self.image.launch
             waiting, resident = (len(each) * launch.cluster_size for each in (self._waiting, self.clusters))
             raise never_starts(warp, cta_name(first, launch.grid), waiting, resident)
@@ -332,6 +331,7 @@ class Gpu(Services):
         """Start a cluster on a group of SMs."""
         launch = self.image.launch
         self._take(group, 1)
+        self.budget.begin(len(group) * max(1, cluster.width))
         self._placed.add(cluster)
         cluster.log.pedantic, cluster.log.letter = True, self.pedantic
         origin = self.origin_of(cluster.index)

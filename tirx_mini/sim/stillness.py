@@ -1,8 +1,8 @@
 """Livelock detection: launches in which all warps only poll memory that no warp will change.
 
 A loop is *steady* if an iteration only reads memory: it has the same result until another warp acts. If each pending
-event is the next poll of such a loop, and all of them have polled since the last other event, nothing will ever change.
-If there are CTAs that have not started, the loops keep them from starting.
+event is the next poll of such a loop, and all of them have polled since then, nothing will ever change. If there are
+CTAs that have not started, the loops keep them from starting.
 """
 
 from __future__ import annotations
@@ -32,16 +32,25 @@ class CtasNeverStart(Fact):
     gpu: str
 
 
+@dataclass(frozen=True)
+class NobodyWrites(Fact):
+    """Warps poll memory, and all others have ended or wait as well. warps: the number of those that poll."""
+
+    warps: int
+
+
 class Stillness:
     """The polls of steady loops since the last other event, by warp."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._nothing_due = False  # whether nothing but polls was pending when their count began
         self._looks: dict[RunningWarp, int] = {}
         self._lanes: dict[RunningWarp, set[Mask]] = {}
 
     def moved(self) -> None:
         """Reset the polls after an event other than a poll."""
+        self._nothing_due = False
         if self._looks:
             self._looks.clear()
             self._lanes.clear()
@@ -57,7 +66,18 @@ class Stillness:
         if count % LOOKS or min(looks.values()) < LOOKS // 2:
             return False
         owners = self._clock.owners()
-        return owners is not None and all(owner in looks for owner in owners)
+        if owners is None or not all(owner in looks for owner in owners):
+            return False
+        if not self._nothing_due:  # an engine may have written what some of them have not polled since
+            self.moved()
+            self._nothing_due = True
+            return False
+        return True
+
+    @property
+    def warps(self) -> int:
+        """The number of warps that poll."""
+        return len(self._looks)
 
 
 def never_starts(warp: RunningWarp, first: str, waiting: int, resident: int) -> Fault:

@@ -94,6 +94,33 @@ def test_a_loop_that_keeps_ctas_from_starting_is_found(name: str) -> None:
     assert "while" in str(report)
 
 
+NOBODY = {
+    "for a flag that nobody sets": (waiting_for(99), 8, "and so do 7 more warps"),
+    "of one warp for itself": (by_one_lane(WAIT.format(at=0), SET.format(at=0)), 1, "another thread writes; no thread"),
+    "for a lock that is kept": (LOCK.format(keeps=0), 8, "more warp"),
+    "of all lanes": (ALL_LANES.format(at=0), 3, "and so do 2 more warps"),
+    "for warps that are at a barrier": (
+        f"if bx == 0:\n    T.cuda.cluster_sync()\nelse:\n{textwrap.indent(waiting_for(99).strip(), '    ')}", 3,
+        "or wait for something else",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOBODY)
+def test_a_loop_that_waits_for_what_nobody_writes_is_found(name: str) -> None:
+    body, grid, words = NOBODY[name]
+    report = simulated(body, grid)
+    assert (report.verdict, report.findings[0].code) == ("deadlock", "TX114"), report
+    assert words in report.findings[0].message, report
+
+
+def test_each_cta_counts_when_it_starts() -> None:
+    """A grid whose CTAs take the whole budget has an answer, too, where the first ones keep others from starting."""
+    kernel = from_source(KERNEL.format(grid=1000) + textwrap.indent(barrier(1000), "    "))
+    report = tvm.simulate(kernel, np.zeros(1001, np.uint32), np.zeros(1000, np.float32), gpu=GPU, budget=200 * 1000)
+    assert report.findings[0].code == "TX114" and "of 1000 CTAs never start" in report.findings[0].message, report
+
+
 GAVE_UP = """
 if lane == 0:
     seen: T.uint32 = T.uint32(0)
@@ -109,6 +136,22 @@ if lane == 0:
         T.ptx["nanosleep.u32"](20)
     D[bx] = 1.0
 """
+COPIED = """
+words = T.alloc_shared((4,), "uint32", align=16)
+done = T.alloc_shared((1,), "uint64")
+if lane == 0:
+    T.ptx.mbarrier.init(done.ptr_to([0]), 1)
+    T.ptx.fence.mbarrier_init()
+    if bx == 0:
+        T.ptx.mbarrier.arrive.expect_tx(done.ptr_to([0]), 16)
+        T.ptx.cp_async.bulk.load(words.ptr_to([0]), F.ptr_to([4]), 16, done.ptr_to([0]))
+        T.ptx.mbarrier.try_wait(done.ptr_to([0]), 0)
+        T.ptx.st(F.ptr_to([0]), T.uint32(1), sem="release", scope="gpu", space="global")
+    else:
+        while T.ptx.ld(F.ptr_to([0]), sem="acquire", scope="gpu") != T.uint32(1):
+            T.ptx["nanosleep.u32"](20)
+    D[bx] = 1.0
+"""
 SLOW = by_one_lane(
     "x = 0.0",
     f"if bx == 31:\n    for i in range(20000):\n        x = x + 1.0\n    {SET.format(at=0)}\nelse:\n"
@@ -117,6 +160,7 @@ SLOW = by_one_lane(
 )
 
 RIGHT = {
+    "for bytes of a copy": (COPIED, 8),
     "for the first CTA": (waiting_for(0), 40),
     "for the last CTA that is resident": (waiting_for(FITS - 1), 40),
     "for all CTAs, which fit": (barrier(FITS), FITS),

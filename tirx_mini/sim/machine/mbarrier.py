@@ -401,7 +401,7 @@ class Mbarrier:
         self.waiters = still
 
     def _missed(self, wait: CompletedWait) -> UnorderedPhases:
-        """Return the fact about a wait for the previous phase that may execute only after the next one has completed."""
+        """Return the fact about a wait for the previous phase that may execute only after the next one is complete."""
         by = Origin(wait.role, wait.role, self.cta.name, wait.span)
         return UnorderedPhases(by, self.element, self.init_span, self.phase + 1 & 1, self.history.last)
 

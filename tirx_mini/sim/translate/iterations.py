@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import BufferLoad, BufferStore, Call, For, Hint, Seq, Stmt, int_value, trips, walk
+from tirx_mini.ir import BufferLoad, BufferStore, Call, Expr, For, Hint, Seq, Stmt, int_value, trips, walk
+from tirx_mini.isa import instruction_of
 
 from .leaving import leaves
 from .values import Value
 from .writer import Writer
 
-SLOW = 30
+SLOW = 75
 """The cost of an instruction or a memory access in a loop of unknown length; a bare iteration costs 1."""
+ATOMIC = 200
+"""The additional cost of an atomic operation, whose order with all others is kept."""
 PARTED = 10
-"""The cost of a statement in a loop that lanes leave at different times; it operates on arrays."""
+"""The cost of a statement, or of the condition, in a loop that lanes leave at different times; it operates on arrays."""
 POLLED = 150
 """The cost of one poll of memory, after which other warps run for a while."""
 
@@ -44,15 +47,16 @@ class Iterations:
         self.out.line(f"w.gpu.spend(w, ({stop.code} - {start.code}){step}{factor})")
         return False
 
-    def one(self, body: Stmt, *, parted: bool = False, polls: bool = False) -> None:
+    def one(self, body: Stmt, *, cond: Expr | None = None, parted: bool = False, polls: bool = False) -> None:
         """Emit the count of one iteration, inside the loop, by its cost.
 
-        parted: whether lanes leave the loop at different times. polls: whether it polls memory until that changes.
+        cond: the condition of the loop, if it has one. parted: whether lanes leave the loop at different times. polls:
+        whether it polls memory until that changes.
         """
-        nodes = [*walk(body)]
-        cost = 1 + SLOW * sum(map(_is_slow, nodes)) + POLLED * polls
+        nodes = [*walk(body), *(walk(cond) if cond is not None else ())]
+        cost = 1 + SLOW * sum(map(_is_slow, nodes)) + ATOMIC * sum(map(_is_atomic, nodes)) + POLLED * polls
         if parted:
-            cost += PARTED * sum(isinstance(node, Stmt) and not isinstance(node, Seq) for node in nodes)
+            cost += PARTED * (1 + sum(isinstance(node, Stmt) and not isinstance(node, Seq) for node in nodes))
         self.out.line(f"steps += {cost}")
         self.out.line("if steps > 255: steps = w.gpu.spend(w, steps, False)")
 
@@ -74,3 +78,8 @@ class Iterations:
 def _is_slow(node: object) -> bool:
     access = isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local"
     return access or isinstance(node, Call)
+
+
+def _is_atomic(node: object) -> bool:
+    entry = instruction_of(node) if isinstance(node, Call) else None
+    return entry is not None and entry.is_atomic

@@ -376,7 +376,8 @@ class Statements:
             self.out.line("polls += 1")
             self.out.line("if polls > MAX_POLLS: raise runaway(w)")
             self.out.line(f"yield poll(w, {steady(stmt)})")
-        self.iterations.one(stmt.body, parted=parted, polls=polls and not counts(stmt))
+        cond = stmt.cond if isinstance(stmt, While) else None
+        self.iterations.one(stmt.body, cond=cond, parted=parted, polls=polls and not counts(stmt))
 
     def _ragged_while(self, stmt: While) -> None:
         outer, loop = self._ragged_head(stmt)
