@@ -31,7 +31,7 @@ from .findings import Finding, Report, as_dict, verdict_of, worst_first
 from .judge import SimulationError, failed, finding_of, report_of
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
-from .proof import Proof
+from .proof import Proof, proof_of
 from .times import LaunchTime, Timing, rate_figure, rate_text, single_launch_time, us_text
 from .twins import together
 
@@ -40,7 +40,7 @@ __all__ = [
     "base_name", "covered",
     "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
     "BUDGET", "BarrierEvent", "CAUSES", "FACT_RULES", "Finding", "KINDS", "Kind",
-    "Proof",
+    "Proof", "proof_of",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
     "LaunchTime", "Timing", "failed", "finding_of", "kind_with", "rate_figure", "rate_text", "report_of",
     "single_launch_time", "state_notes", "together", "us_text", "verdict_of", "worst_first",

@@ -14,6 +14,7 @@ _OPEN: Mapping[Doubt, str] = MappingProxyType({
     Doubt.BYTES: "a phase of {subject} may be complete before all of its bytes are expected",
     Doubt.TEST: "a test of {subject} found its phase incomplete, and may find it complete",
     Doubt.COLUMNS: "allocations of tensor memory may have to wait for one another",
+    Doubt.VALUES: "a loop that polls {subject} may end behind other writes than it did",
     Doubt.REGISTERS: "setmaxnreg.inc may have to wait for a setmaxnreg.dec that comes after it",
 })  # fmt: skip
 

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tirx_mini.diagnose import LaunchTime, Report, failed, report_of, single_launch_time
+from tirx_mini.diagnose import LaunchTime, Report, failed, proof_of, report_of, single_launch_time
 from tirx_mini.ir import PrimFunc, TirxError
-from tirx_mini.sim import Circumstances, Ends, HoldingClock, Late, Outcome, Question, Simulation
+from tirx_mini.sim import Circumstances, Doubt, Ends, HoldingClock, Late, Outcome, Question, Simulation
 
 RUNAWAY = "TX114"
 
@@ -97,13 +97,16 @@ def _judged(simulation: Simulation, run: Run) -> Report:
     if not report.ok or not question.checks:
         return report
     results = simulation.results()
+    open_orders = list(outcome.open_orders or ())
     for circumstances in _other_answers(simulation, outcome):
         simulation.restore()
-        again = report_of(func, question.gpu, run(replace(circumstances, mixed=mixed)))
+        other = run(replace(circumstances, mixed=mixed))
+        again = report_of(func, question.gpu, other)
         if any(finding.code != RUNAWAY for finding in again.errors):  # so many tests more may look as if without end
             return again
+        open_orders += [one for one in other.open_orders or () if one.doubt is Doubt.VALUES]
         simulation.put_back(results)
-    return report
+    return report if report.proof is None else replace(report, proof=proof_of(open_orders))
 
 
 def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circumstances]:

@@ -25,6 +25,8 @@ class Doubt(Enum):
     """Allocations of tensor memory may have to wait for one another."""
     REGISTERS = auto()
     """A setmaxnreg.dec follows a setmaxnreg.inc that may have to wait for it."""
+    VALUES = auto()
+    """A loop that polls ends at a value that other writes may have made in another order."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Late(Enum):
 
 
 class Tests:
-    """Tests of mbarriers that found a phase complete, but precede its completion in another order.
+    """Tests of mbarriers that found a phase complete, but precede its completion in another order; and reads that find
+    older values in another order.
 
     late: the warps whose tests do so in this run, up to `PUT_OFF` at each location. found: whether there was one.
     """

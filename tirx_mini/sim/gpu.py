@@ -184,6 +184,7 @@ class Gpu(Services):
         blocked = () if fault else tuple(w for c in self.clusters for cta in c.ctas for w in cta.warps if not w.done)
         if fault is None and not blocked:
             self.late_waits.judge(self.facts)
+            self.scoped.older.check()
         facts = (*self.facts, *((Entry(fault),) if fault else ()))
         stats = {**self.stats, **self.traffic.figures()}
         repeats = tuple(self.repeats.values())

@@ -33,6 +33,7 @@ from ..machine import (
 )
 from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
 from .lane_values import active, scalar, spread
+from .older_values import OlderValues, Written
 from .reductions import OPERATIONS
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -102,6 +103,7 @@ class ScopedAccesses:
         self.gpu = gpu
         self._patterns: dict[RunningWarp, Patterns] = {}
         self._fenced = False
+        self.older = OlderValues(gpu)
 
     def warp_ended(self, w: RunningWarp) -> None:
         """Drop the state of a warp."""
@@ -115,8 +117,9 @@ class ScopedAccesses:
         varies = isinstance(address, np.ndarray) and address.ndim > 0
         found = np.zeros(w.mask.count if varies else 1, dtype)
         for run in self._runs(w, access, address, write=False):
-            self._read(w, access, run)
-            found[run.lanes] = run.view(dtype.itemsize).view(dtype)[run.offsets // dtype.itemsize]
+            older = self._read(w, access, run)
+            now = run.view(dtype.itemsize).view(dtype)[run.offsets // dtype.itemsize]
+            found[run.lanes] = now if older is None else older.value
         return spread(w, found) if varies else scalar(found)
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
@@ -136,13 +139,14 @@ class ScopedAccesses:
         if varies:
             address = np.broadcast_to(address, (LANES,))
         for run in self._runs(w, access, address, write=True):
-            self._write(w, access, run)
+            begun, released = self.older.begin(w, access, run), self._write(w, access, run)
             items = run.view(dtype.itemsize).view(dtype)
             for i, value in enumerate(values):
                 places, stored = run.offsets // dtype.itemsize + i, active(w, value, dtype, varies)[run.lanes]
                 items[places] = stored
                 if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
                     self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
+            self.older.wrote(w, access, run, begun, released)
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Store adjacent words from registers."""
@@ -161,7 +165,7 @@ class ScopedAccesses:
         expected = active(w, compare, dtype, True) if compare is not None else operand
         old = np.zeros(w.mask.count, dtype)
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
-            self._atomic(w, access, run)
+            begun, released = self.older.begin(w, access, run), self._atomic(w, access, run)
             items, places = run.view(dtype.itemsize).view(dtype), run.offsets // dtype.itemsize
             apart = len(np.unique(places)) == len(places)
             steps = [slice(None)] if apart else [slice(i, i + 1) for i in range(len(places))]
@@ -169,6 +173,7 @@ class ScopedAccesses:
                 lanes, at = run.lanes[step], places[step]
                 old[lanes] = items[at]
                 items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
+            self.older.wrote(w, access, run, begun, released)
         return spread(w, old)
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
@@ -338,40 +343,47 @@ class ScopedAccesses:
             actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
-    def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """Check and record a load, and acquire the releases of the value."""
+    def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Written | None:
+        """Check and record a load, and acquire the releases of the value. Returns the write if it is not the last."""
         if run.segment is None:
-            return
+            return None
         actor, where = self._actor(w, access, run, Operation.LOAD), _granules(run, access)
         if access.nc and (written := run.segment.last_write(where)) is not None:
             self.gpu.facts.record(ReadOnlyPath(w.origin, run.name, written, access.allocates))
         if actor.strong is None:
             run.segment.read(where, actor)
-        else:
-            self._observe(w, access, run.segment.strong_read(where, actor))
+            return None
+        found, older = run.segment.strong_read(where, actor), None
+        if w.span not in self.gpu.image.idle:
+            older = self.older.read(w, access, run)
+        self._observe(w, access, found if older is None else older.released)
+        return older
 
-    def _write(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """Check and record a store."""
+    def _write(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Released:
+        """Check and record a store. Returns its releases."""
         if run.segment is None:
-            return
+            return ()
         where = _granules(run, access)
         if access.sem == "weak":
             run.segment.write(where, self._actor(w, access, run, Operation.STORE))
-            return
+            return ()
         released = self._patterns_of(w, access)
         run.segment.strong_write(where, self._actor(w, access, run, Operation.STORE), released, update=False)
+        return ((0, released),)
 
-    def _atomic(self, w: RunningWarp, access: MemoryAccess, run: Run) -> None:
-        """Check and record an atomic read-modify-write."""
+    def _atomic(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Released:
+        """Check and record an atomic read-modify-write. Returns the releases of its value."""
         if run.segment is None:
-            return
+            return ()
         where = _granules(run, access)
         reader = self._actor(w, access, run, Operation.ATOMIC)
-        acquired = self._observe(w, access, run.segment.observed(where, reader))
+        found = run.segment.observed(where, reader)
+        acquired = self._observe(w, access, found)
         both = access.sem == "acq_rel"
         released = self._patterns_of(w, access)
         actor = self._actor(w, access, run, Operation.ATOMIC)
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
+        return (*found, (0, released))
 
     def _observe(self, w: RunningWarp, access: MemoryAccess, found: Released) -> Collection[int]:
         """Acquire the releases that a strong read observes, or keep them for a fence.

@@ -14,7 +14,7 @@ SLOW = 75
 ATOMIC = 200
 """The additional cost of an atomic operation, whose order with all others is kept."""
 PARTED = 10
-"""The cost of a statement, or of the condition, in a loop that lanes leave at different times; it operates on arrays."""
+"""The cost of a statement or the condition in a loop that lanes leave at different times; it operates on arrays."""
 POLLED = 150
 """The cost of one poll of memory, after which other warps run for a while."""
 

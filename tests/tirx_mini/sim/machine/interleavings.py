@@ -6,13 +6,14 @@ interleavings, with the happens-before of each, and says whether one of them han
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import typing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tests.tirx_mini.sim.bare import Result, address, at, block, buffer, do, initialised, one_lane, run
 from tirx_mini.ir import Span
-from tirx_mini.sim import Ends, Operation, Poll, RunningWarp, Signal
+from tirx_mini.sim import Doubt, Ends, Late, Operation, Poll, RunningWarp, Signal
 from tirx_mini.sim.ordering import Actor, Proxy
 
 Kind = Literal["arrive", "wait", "sync", "read", "write", "expect", "load", "publish", "observe", "meet", "cluster"]
@@ -216,8 +217,10 @@ class Model:
 # -- the same on the simulated GPU ---------------------------------------------------------------------------------
 
 
-def execute(protocol: Protocol, variables: int, mixed: Ends | None = None) -> Result:
-    """One run of a protocol; thread t is lane 0 of warp t. mixed: as for a `Gpu`."""
+def execute(
+    protocol: Protocol, variables: int, mixed: Ends | None = None, late: Late | None = None
+) -> Result:
+    """One run of a protocol; thread t is lane 0 of warp t. mixed, late: as for a `Gpu`."""
     names = [f"bar{number}" for number in range(len(protocol.counts))]
     shared: dict[str, Any] = dict.fromkeys(names, ("uint64", 1))
     shared |= {f"var{number}": ("float32", 4, 4) for number in range(variables)}
@@ -241,7 +244,7 @@ def execute(protocol: Protocol, variables: int, mixed: Ends | None = None) -> Re
                 yield Poll(w, w.time, w.span)
             yield from _perform(w, step, threads)
 
-    return run(program, threads=32 * threads, shared=shared, mixed=mixed)
+    return run(program, threads=32 * threads, shared=shared, mixed=mixed, late=late)
 
 
 def _perform(w: RunningWarp, step: Step, threads: int) -> Any:
@@ -281,12 +284,23 @@ def _load(w: RunningWarp, step: Step) -> None:
     w.gpu.clock.at(w.time + 300, w, land)
 
 
-def judged(execute: Callable[[Ends | None], Result]) -> str:
+class Execute(typing.Protocol):
+    """Makes a run of a protocol. mixed, late: as for a `Gpu`."""
+
+    def __call__(self, mixed: Ends | None = None, late: Late | None = None) -> Result: ...
+
+
+def judged(execute: Execute) -> str:
     """The verdict of one run: "proved", "wrong", or "open" where another order may end otherwise."""
-    result = execute(None)
+    result, mixed = execute(), None
     if _right(result) and result.outcome.mixed:
-        result = execute(result.outcome.mixed)
-    return ("open" if result.outcome.open_orders else "proved") if _right(result) else "wrong"
+        mixed = result.outcome.mixed
+        result = execute(mixed)
+    doubts = list(result.outcome.open_orders or ())
+    if _right(result) and result.outcome.tested:
+        result = execute(mixed, Late.ALL)
+        doubts += [one for one in result.outcome.open_orders or () if one.doubt is Doubt.VALUES]
+    return ("open" if doubts else "proved") if _right(result) else "wrong"
 
 
 def _right(result: Result) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tests.tirx_mini.sim.bare import Result, address, at, block, buffer, do, initialised, one_lane, run
 from tests.tirx_mini.sim.machine.interleavings import Clock, Kind, Model, Protocol, State, Step, join, judged
-from tirx_mini.sim import Ends, RunningWarp
+from tirx_mini.sim import Ends, Late, RunningWarp
 from tirx_mini.sim.machine import GlobalMemory
 from tirx_mini.sim.translate import Poll
 
@@ -161,12 +161,15 @@ def _answer(rng: random.Random, places: Sequence[Place], threads: list[list[Step
             for _ in range(step.value if step.kind == "observe" else 1 + step.value) if near else ():
                 other = threads[rng.choice(near)]
                 other.insert(rng.randint(0, len(other)), Step(signal, step.target))
-    for thread, steps in enumerate(threads):  # a look at a flag ends at its last value
+    limits = random.Random()
+    limits.setstate(rng.getstate())
+    for thread, steps in enumerate(threads):  # most looks at a flag end at its last value
         for number, step in enumerate(steps):
             if step.kind == "observe":
                 others = [other for t, mine in enumerate(threads) if t != thread for other in mine]
                 total = sum(other.kind == "publish" and other.target == step.target for other in others)
-                steps[number] = Step("observe", step.target, max(1, total))
+                least = 1 if limits.random() < 0.4 else max(1, total)
+                steps[number] = Step("observe", step.target, limits.randint(least, max(1, total)))
 
 
 def _some(rng: random.Random, cta: int, ctas: int, most: int) -> list[Step]:
@@ -186,8 +189,8 @@ def _some(rng: random.Random, cta: int, ctas: int, most: int) -> list[Step]:
 # -- the same on the simulated GPU ---------------------------------------------------------------------------------
 
 
-def execute(wide: Wide, mixed: Ends | None = None) -> Result:
-    """One run of a protocol."""
+def execute(wide: Wide, mixed: Ends | None = None, late: Late | None = None) -> Result:
+    """One run of a protocol. mixed, late: as for a `Gpu`."""
     names = [f"bar{number}" for number in range(len(wide.counts))]
     arrays = {"V": np.zeros(VARIABLES, np.float32), "F": np.zeros(FLAGS, np.uint32)}
 
@@ -209,7 +212,7 @@ def execute(wide: Wide, mixed: Ends | None = None) -> Result:
 
     return run(
         program, threads=32 * wide.warps, grid=(wide.ctas, 1, 1), cluster=(wide.ctas, 1, 1),
-        shared=dict.fromkeys(names, ("uint64", 1)), arrays=arrays, access_bytes=4, mixed=mixed,
+        shared=dict.fromkeys(names, ("uint64", 1)), arrays=arrays, access_bytes=4, mixed=mixed, late=late,
     )  # fmt: skip
 
 
@@ -226,7 +229,8 @@ def _apart(w: RunningWarp, wide: Wide, steps: dict[int, list[tuple[int, Step]]])
     """The steps of the threads of a warp up to the next barrier: one that would wait lets the other one go on."""
     polls, delayed = 0, set()
     while ready := [t for t, left in steps.items() if left and left[0][1].kind not in JOINTS]:
-        turn = next((t for t in ready if _passes(w, steps[t][0][1])), None)
+        due = {t for t in ready if wide.delays[t][steps[t][0][0]] and (t, steps[t][0][0]) not in delayed}
+        turn = next((t for t in ready if _passes(w, wide, t, *steps[t][0], due=t in due)), None)
         if turn is None:
             polls += 1
             if polls > POLLS:
@@ -240,7 +244,7 @@ def _apart(w: RunningWarp, wide: Wide, steps: dict[int, list[tuple[int, Step]]])
         number, step = steps[turn][0]
         one_lane(w, wide.places[turn][2])
         at(w, 1000 * (turn + 1) + number)
-        if wide.delays[turn][number] and (turn, number) not in delayed:
+        if turn in due:
             delayed.add((turn, number))
             w.gpu.wake(w, w.time + wide.delays[turn][number])
             yield Poll(w, w.time, w.span)
@@ -249,12 +253,17 @@ def _apart(w: RunningWarp, wide: Wide, steps: dict[int, list[tuple[int, Step]]])
         yield from _perform(w, step)
 
 
-def _passes(w: RunningWarp, step: Step) -> bool:
-    """Return whether a step would not wait."""
+def _passes(w: RunningWarp, wide: Wide, thread: int, number: int, step: Step, due: bool) -> bool:
+    """Return whether a step would not wait; a look at a flag is made here. due: whether its delay comes first."""
     if step.kind == "wait":
         barrier = w.gpu.mbarrier(w, address(w, f"bar{step.target}"))
         return bool(barrier.expected) and barrier.completed(step.value)
-    return step.kind != "observe" or w.gpu.memory.view(1, 4)[step.target] >= step.value
+    if step.kind != "observe" or due:
+        return True
+    one_lane(w, wide.places[thread][2])
+    at(w, 1000 * (thread + 1) + number)
+    found = do(w, "ld", GlobalMemory.base(1) + 4 * step.target, type="u32", sem="acquire", scope="gpu")
+    return int(np.asarray(found).max()) >= step.value
 
 
 def _perform(w: RunningWarp, step: Step) -> Generator[Any, None, None]:
@@ -265,11 +274,9 @@ def _perform(w: RunningWarp, step: Step) -> Generator[Any, None, None]:
         yield from block(w, "mbarrier.try_wait", address(w, f"bar{step.target}"), step.value)
     elif step.kind == "publish":
         do(w, "red", flag, 1, op="add", type="u32", sem="release", scope="gpu")
-    elif step.kind == "observe":
-        do(w, "ld", flag, type="u32", sem="acquire", scope="gpu")
     elif step.kind == "write":
         w.store(buffer(w, "V"), step.target, float(w.warp_id + 1))
-    else:
+    elif step.kind == "read":
         w.load(buffer(w, "V"), step.target)
 
 

@@ -12,6 +12,7 @@ from tests.tirx_mini.sim.machine.protocols import Wide, WideModel, difference, p
 WRITE, READ, MEET, SYNC, CLUSTER = Step("write"), Step("read"), Step("meet"), Step("sync"), Step("cluster")
 PUBLISH, OBSERVE = Step("publish"), Step("observe", 0, 1)
 ARRIVE, WAIT_OLD = Step("arrive"), Step("wait", 0, 1)
+FOUR = ((0, 0, 3), (0, 1, 9), (1, 0, 1), (1, 1, 5))
 THREE = ((0, 0, 3), (0, 1, 9), (0, 2, 1))
 LANES, WARPS, CTAS = ((0, 0, 3), (0, 0, 9)), ((0, 0, 3), (0, 1, 9)), ((0, 0, 3), (1, 0, 9))
 
@@ -51,6 +52,24 @@ CASES: dict[str, tuple[Wide, str, str]] = {
     "an own arrival that shows a phase complete, though another one may have made it": (
         Wide((1,), ((MEET, WRITE), (ARRIVE, WAIT_OLD, MEET), (READ, ARRIVE)), ((0, 0), (2000, 0, 0), (0, 0)),
              ((0, 0, 4), (0, 0, 14), (0, 1, 3))), "ok", "open",
+    ),
+    "a count of two that other additions may reach without the writer": (
+        Wide((1,), ((WRITE, PUBLISH), (PUBLISH,), (PUBLISH,), (Step("observe", 0, 2), READ)),
+             ((2000, 0), (0,), (0,), (4000, 0)), FOUR), "race", "wrong",
+    ),
+    "a count of two that only the writer's addition reached first": (
+        Wide((1,), ((WRITE, PUBLISH), (PUBLISH,), (PUBLISH,), (Step("observe", 0, 2), READ)),
+             ((0, 0), (1000,), (2000,), (4000, 0)), FOUR), "race", "open",
+    ),
+    "a count of three of three": (
+        Wide((1,), ((WRITE, PUBLISH), (PUBLISH,), (PUBLISH,), (Step("observe", 0, 3), READ)),
+             ((0, 0), (1000,), (2000,), (4000, 0)), FOUR), "ok", "proved",
+    ),
+    "a count of one, and a write behind it": (
+        Wide((1,), ((PUBLISH, WRITE, PUBLISH), (OBSERVE, READ)), ((0,) * 3, (4000, 0)), CTAS), "race", "wrong",
+    ),
+    "a count of one, and an addition behind it": (
+        Wide((1,), ((WRITE, PUBLISH, PUBLISH), (OBSERVE, READ)), ((0,) * 3, (4000, 0)), CTAS), "ok", "proved",
     ),
     "a flag that nobody sets": (Wide((1,), ((WRITE,), (OBSERVE, READ)), ((0,), (0, 0)), CTAS), "deadlock", "wrong"),
 }  # fmt: skip

@@ -1,0 +1,131 @@
+"""Values that strong writes left at a place, for a read that comes earlier in another order than in the run.
+
+A read may find any value that is not older than what its thread has read there, or knows to be written (PTX ISA:
+"Coherence", "Observation Order"). In a run where tests come before completions, a loop that polls finds each value in
+turn, goes on behind the first one that ends it, and knows no more than that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tirx_mini.isa import MemoryAccess
+
+from ..doubts import Doubt
+from ..machine import Gpu, RunningWarp, numpy_dtype
+from ..ordering import ORDER, PAST, Agent, Released, Segment
+
+KEPT = 16
+"""The latest values of a place that are kept."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A strong write, by an agent in one of its epochs. released: what a read that finds its value acquires.
+
+    after: how many values of the place come before it in every order. agent: None for the first value of a place.
+    """
+
+    agent: int | None
+    epoch: int
+    value: Any
+    released: Released = ()
+    after: int = 0
+
+    def known_to(self, agent: Agent) -> bool:
+        """Return whether an agent may read nothing older."""
+        if self.agent is None or self.agent == agent.index:
+            return True
+        return max(agent.clocks.item(ORDER, self.agent), agent.clocks.item(PAST, self.agent)) >= self.epoch
+
+
+class Place:
+    """A place that is written strongly. writes: the latest values. dropped: how many came before these.
+
+    seen: by reader, its warp and lanes, the number of the value that it has found last.
+    """
+
+    def __init__(self, first: Written) -> None:
+        self.writes = [first]
+        self.dropped = 0
+        self.seen: dict[tuple[RunningWarp, int], int] = {}
+
+    @property
+    def latest(self) -> int:
+        """The number of the last value."""
+        return self.dropped + len(self.writes) - 1
+
+    def known(self, agent: Agent) -> int:
+        """The number of the last value that an agent knows to be written, as far as they are kept."""
+        later = (n for n in range(self.latest, self.dropped, -1) if self.writes[n - self.dropped].known_to(agent))
+        return next(later, self.dropped)
+
+
+class OlderValues:
+    """The values of all places that one lane at a time writes strongly."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self._places: dict[tuple[Segment, int, int], Place] = {}
+
+    def begin(self, w: RunningWarp, access: MemoryAccess, run: Any) -> tuple[Place | None, int]:
+        """A write is about to be made. Returns its place, if it is a strong one, and the epoch of its thread."""
+        key = _key(access, run)
+        if key is None:
+            return None, 0
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(Written(None, 0, _value(access, run)))
+        return place, w.agent.epoch
+
+    def wrote(
+        self, w: RunningWarp, access: MemoryAccess, run: Any, begun: tuple[Place | None, int], released: Released
+    ) -> None:
+        """A write has been made. released: as for `Written`."""
+        place, epoch = begun
+        if place is None:
+            return
+        after = place.known(w.agent) + 1 if self.gpu.tests.late is not None else 0
+        place.writes.append(Written(w.agent.index, epoch, _value(access, run), released, after))
+        if len(place.writes) > KEPT:
+            del place.writes[0]
+            place.dropped += 1
+
+    def read(self, w: RunningWarp, access: MemoryAccess, run: Any) -> Written | None:
+        """The value that a strong read finds, if it is not the last one; None for what memory holds."""
+        key = _key(access, run)
+        place = None if key is None else self._places.get(key)
+        if place is None:
+            return None
+        reader = (w, w.mask.word)
+        number = max(place.known(w.agent), place.seen.get(reader, -1) + 1)
+        place.seen[reader] = place.latest
+        if number >= place.latest or place.writes[-1].value != _value(access, run):
+            return None
+        if not self.gpu.tests.put_off(w, w.span):
+            return None
+        self.gpu.stillness.moved()
+        place.seen[reader] = number
+        return place.writes[number - place.dropped]
+
+    def check(self) -> None:
+        """At the end: record reads that went on behind an older value, where others may have been written before it."""
+        for place in self._places.values() if self.gpu.tests.late is not None else ():
+            for (w, _), number in place.seen.items():
+                later = place.writes[max(0, number + 1 - place.dropped) :]
+                if any(write.after <= number for write in later):
+                    self.gpu.doubts.record(Doubt.VALUES, w.origin, "memory")
+
+
+def _key(access: MemoryAccess, run: Any) -> tuple[Segment, int, int] | None:
+    if run.segment is None or access.sem == "weak" or access.words != 1 or len(run.lanes) != 1:
+        return None
+    return run.segment, int(run.offsets[0]), numpy_dtype(access.dtype).itemsize
+
+
+def _value(access: MemoryAccess, run: Any) -> np.generic:
+    dtype = numpy_dtype(access.dtype)
+    return run.view(dtype.itemsize).view(dtype)[int(run.offsets[0]) // dtype.itemsize]
