@@ -58,7 +58,7 @@ def test_a_possible_error_is_a_warning_on_demand(tmp_path: Path) -> None:
 def test_the_warnings_of_a_kernel_that_passes_are_shown(tmp_path: Path) -> None:
     status, out = step_test(tmp_path, NO_FENCE, 128)
     assert status == 0 and "1 passed, 1 warning" in out
-    assert re.search(r" step 7 128x128x128: \d\.\d µs predicted on B200, \d\.\d TFLOPS, 1 warning ", out), out
+    assert re.search(r" step 7 128x128x128: \d\.\d µs predicted on B200, \d\.\d\d TFLOPS, 1 warning ", out), out
     assert f"mine.py:{NO_FENCE.line_of('Tx.gemm_async(')}: KernelWarning: warning[TX203]: the MMA of " in out
 
 

@@ -311,7 +311,8 @@ class Expressions:
     def _Cast(self, expr: Cast) -> Value:
         value = self.build(expr.value)
         if expr.dtype.lanes > 1 and expr.value.dtype.lanes == 1 and value.lanes:
-            value = replace(value, code=f"{value.code}[..., None]", view=False)  # the same in all lanes of a vector
+            value = self.ready(value)
+            value = replace(value, code=f"{value.code}[..., None]", static=False, view=False)  # one for all elements
         return self.convert(value, expr.dtype)
 
     def _Reinterpret(self, expr: Reinterpret) -> Value:
