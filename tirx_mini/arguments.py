@@ -44,7 +44,7 @@ def check_room(nbytes: float, what: str) -> None:
         )
 
 
-def kernel_of(given: Any, caller: str) -> PrimFunc:
+def kernel_of(given: object, caller: str) -> PrimFunc:
     """The kernel that is given to `caller`, itself or in a module. Raises `TypeError` for anything else."""
     if isinstance(given, PrimFunc):
         return given
@@ -74,7 +74,7 @@ def kernel_of(given: Any, caller: str) -> PrimFunc:
     raise TypeError(text + place)
 
 
-def _kernel_in(given: Any) -> Any:
+def _kernel_in(given: object) -> Any:
     """The kernel that a function is wrapped around, by `functools.wraps`, `functools.partial` or a closure."""
     seen = 0
     while not isinstance(given, PrimFunc) and seen < 10:
@@ -94,7 +94,7 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def whole_number(name: str, value: Any, least: int = 1) -> int:
+def whole_number(name: str, value: object, least: int = 1) -> int:
     """The value of an option. Raises `ValueError` unless it is a whole number of at least `least`."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
@@ -106,7 +106,7 @@ def named(func: PrimFunc, index: int) -> str:
     return f"argument {index + 1} ({func.params[index].name}) of {func.name}"
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     """Return whether `value` is a PyTorch tensor, without importing PyTorch."""
     return hasattr(value, "data_ptr")
 
@@ -170,7 +170,7 @@ def is_tensor_map(param: Buffer | Var) -> bool:
     return isinstance(param, Var) and param.dtype == "tensormap"
 
 
-def tensor_map_of(func: PrimFunc, index: int, value: Any) -> tuple[TensorMap, Encoded]:
+def tensor_map_of(func: PrimFunc, index: int, value: object) -> tuple[TensorMap, Encoded]:
     """The tensor map that is given for a parameter, also encoded. Raises `ArgumentError` for anything else."""
     var = func.params[index]
     assert isinstance(var, Var)
@@ -184,7 +184,7 @@ def tensor_map_of(func: PrimFunc, index: int, value: Any) -> tuple[TensorMap, En
     return value, value.encoded(var, buffer)
 
 
-def with_tensor_maps(func: PrimFunc, args: Sequence[Any]) -> tuple[PrimFunc, Sequence[Any]]:
+def with_tensor_maps(func: PrimFunc, args: Sequence[object]) -> tuple[PrimFunc, Sequence[Any]]:
     """A kernel with the tensors of its tensor maps as parameters, and its arguments with these tensors.
 
     A tensor that is passed several times, by itself or in maps, becomes one parameter. Raises `ArgumentError`.
@@ -214,7 +214,7 @@ def with_tensor_maps(func: PrimFunc, args: Sequence[Any]) -> tuple[PrimFunc, Seq
     return replace(func, params=tuple(params), tensor_maps=tuple(maps)), passed
 
 
-def for_arguments(func: PrimFunc, args: Sequence[Any]) -> PrimFunc:
+def for_arguments(func: PrimFunc, args: Sequence[object]) -> PrimFunc:
     """The kernel for the shapes of these arguments: `func` itself, unless some of its extents are symbolic.
 
     Raises `ArgumentError` where the arguments do not determine the extents.
@@ -235,14 +235,14 @@ def _shape_or_number(value: Any) -> Sequence[int] | int | None:
     return int(value) if hasattr(value, "__int__") else None
 
 
-def check_count(func: PrimFunc, args: Sequence[Any]) -> None:
+def check_count(func: PrimFunc, args: Sequence[object]) -> None:
     """Raises `ArgumentError` unless there is one argument a parameter."""
     if len(args) != len(func.params):
         names = ", ".join(param.name for param in func.params)
         raise ArgumentError(f"{func.name} takes {len(func.params)} arguments ({names}), but {len(args)} were given")
 
 
-def not_an_array(func: PrimFunc, index: int, value: Any) -> ArgumentError:
+def not_an_array(func: PrimFunc, index: int, value: object) -> ArgumentError:
     """The error of a value that is given for a buffer and has no elements to read or write."""
     return ArgumentError(f"{named(func, index)} must be a tensor or a NumPy array, but it is {_kind(value)}")
 
@@ -310,7 +310,7 @@ def check_scalar(func: PrimFunc, index: int, value: Any) -> bool | int | float:
     raise ArgumentError(f"{named(func, index)} must be a number of type {dtype}, but {given} was given")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     name = type(value).__name__
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 

@@ -85,7 +85,7 @@ def frontend(found: Callable[[Frontend], object]) -> Frontend | None:
     return next((each for each in frontends() if found(each)), None)
 
 
-def language_of(attrs: Iterable[tuple[str, Any]]) -> Frontend | None:
+def language_of(attrs: Iterable[tuple[str, object]]) -> Frontend | None:
     """Return the front end of whose language a function with these attributes is; None for the course's dialects."""
     known = {name for name, value in attrs if value}
     return frontend(lambda each: each.dialect in known)

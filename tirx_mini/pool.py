@@ -54,7 +54,7 @@ class _Worker:
 
 
 def run_bounded(
-    work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int, bound_s: float = math.inf
+    work: Callable[[Any], object], items: Sequence[object], *, jobs: int, bound_s: float = math.inf
 ) -> Iterator[tuple[int, Any]]:
     """(index, ``work(item)``) of all items, as they are done; `Lost` where the work exceeded `bound_s` or died.
 
@@ -74,7 +74,7 @@ def run_bounded(
         atexit.unregister(team.end)
 
 
-def in_order(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> Iterator[Any]:
+def in_order(work: Callable[[Any], object], items: Sequence[object], *, jobs: int) -> Iterator[Any]:
     """``work(item)`` of all items, in their order. Raises `RuntimeError` for a process that died."""
     found: dict[int, Any] = {}
     following = 0
@@ -87,19 +87,19 @@ def in_order(work: Callable[[Any], Any], items: Sequence[Any], *, jobs: int) -> 
             following += 1
 
 
-def spread(work: Callable[..., Any]) -> Callable[[Any], Any]:
+def spread(work: Callable[..., object]) -> Callable[[Any], Any]:
     """`work` for items that are tuples of its arguments."""
     return partial(_spread, work)
 
 
-def _spread(work: Callable[..., Any], item: Sequence[Any]) -> Any:
+def _spread(work: Callable[..., object], item: Sequence[object]) -> Any:
     return work(*item)
 
 
 class _Processes:
     """The processes, and the items that wait for one."""
 
-    def __init__(self, work: Callable[[Any], Any], items: Sequence[Any], bound_s: float) -> None:
+    def __init__(self, work: Callable[[Any], object], items: Sequence[object], bound_s: float) -> None:
         self._work, self._items, self._bound_s = work, items, bound_s
         self._waiting = deque(range(len(items)))
         self._workers: list[_Worker] = []
@@ -137,7 +137,7 @@ class _Processes:
                 if item is not None:
                     yield item, result
 
-    def _go_on(self, worker: _Worker, result: Any) -> None:
+    def _go_on(self, worker: _Worker, result: object) -> None:
         """Give a process its next item, or end it."""
         lost = isinstance(result, Lost)
         if lost and worker.item is None:
@@ -162,7 +162,7 @@ def _received(pipe: Connection) -> Any:
         return Lost("died")
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+def _serve(work: Callable[[Any], object], pipe: Connection) -> None:
     as_child()
     answer: Any = None  # what `work` needs has been imported
     while True:

@@ -38,7 +38,7 @@ def described(value: Any) -> str:
     return a(type(value).__name__)
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     try:
         return repr(value)
     except ValueError:  # an integer of more digits than Python converts

@@ -81,7 +81,7 @@ class Worker:
         self._closed = False
         self._changing = threading.Lock()  # another thread may close it
 
-    def call(self, task: Task, payload: Any, limit_s: float) -> Any:
+    def call(self, task: Task, payload: object, limit_s: float) -> Any:
         """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
 
         Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
@@ -162,7 +162,7 @@ class Twin:
     that reads them from a pipe would wait for the interpreter after each 64 KiB.
     """
 
-    def __init__(self, work: Callable[[Any], Any], room: int = 0) -> None:
+    def __init__(self, work: Callable[[Any], object], room: int = 0) -> None:
         self._work = work
         self._room = room
         self._shared = memoryview(b"")
@@ -197,7 +197,7 @@ class Twin:
                 theirs.close()
             self._process, self._connection = process, ours
 
-    def call(self, item: Any, limit_s: float) -> Any:
+    def call(self, item: object, limit_s: float) -> Any:
         """What `work` returns for an item. Raises `TimeoutError` after `limit_s` seconds, and what `work` raises."""
         self.start()
         assert self._connection is not None
@@ -218,7 +218,7 @@ class Twin:
             self._process = self._connection = None
 
 
-def _attend(ours: Connection, theirs: Connection, work: Callable[[Any], Any], shared: memoryview) -> None:
+def _attend(ours: Connection, theirs: Connection, work: Callable[[Any], object], shared: memoryview) -> None:
     """The twin's side."""
     as_child()
     ours.close()
@@ -256,11 +256,11 @@ class Team:
     def __init__(
         self,
         task: Task,
-        payload: Callable[[T], Any],
-        here: Callable[[T], Any],
+        payload: Callable[[T], object],
+        here: Callable[[T], object],
         jobs: int,
         *,
-        twin: Callable[[T], Any] | None = None,
+        twin: Callable[[T], object] | None = None,
         room: int = 0,
         limit_s: float = 3600.0,
     ) -> None:
@@ -282,7 +282,7 @@ class Team:
 
     def results(
         self,
-        items: Sequence[Any],
+        items: Sequence[object],
         meanwhile: Callable[[], object] | None = None,
         seen: Callable[[Any], object] | None = None,
     ) -> dict[Any, Any]:
@@ -341,7 +341,7 @@ def _taken(left: deque[T]) -> Iterator[T]:
             return
 
 
-def supervise(task: Task, payload: Any, limit_s: float) -> Any:
+def supervise(task: Task, payload: object, limit_s: float) -> Any:
     """`Worker.call` in a child of its own."""
     worker = Worker()
     try:
@@ -366,7 +366,7 @@ def serve() -> None:
                 answers.flush()
 
 
-def _messages(task: Task, payload: Any) -> Generator[tuple[str, Any], None, None]:
+def _messages(task: Task, payload: object) -> Generator[tuple[str, Any], None, None]:
     try:
         work = task(payload)
         next(work)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
 from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, Operand, OperandKind
@@ -61,9 +61,9 @@ def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     matched = entry.matched(call.args, dict(call.attrs))
     named = entry.cuda is not None and _implied(entry.cuda.fixed, matched)
     kinds = tuple(_Kind(arg.dtype, arg.buffer.dtype if isinstance(arg, AddressOf) else None) for arg in call.args)
-    types = tuple(type(value) for _, value in call.attrs)  # 1 and True are equal, but differ in the text
+    types = tuple(value.__class__ for _, value in call.attrs)  # 1 and True are equal, but differ in the text
     name, text = _definition(entry, call.attrs, types, call.dtype, kinds, named)
-    fixed = entry.cuda.fixed if entry.cuda is not None and named else {}
+    fixed: Mapping[str, int] = entry.cuda.fixed if entry.cuda is not None and named else {}
     passed = [arg for operand, args in matched if operand.name not in fixed for arg in args]
     return DeviceFunction(name, text, tuple(passed))
 
@@ -77,7 +77,7 @@ def _implied(fixed: Mapping[str, int], matched: Sequence[tuple[Operand, tuple[Ex
 @lru_cache(maxsize=1024)
 def _definition(
     entry: Instruction,
-    attrs: tuple[tuple[str, Any], ...],
+    attrs: tuple[tuple[str, object], ...],
     types: tuple[type, ...],
     dtype: DataType,
     kinds: tuple[_Kind, ...],
@@ -87,7 +87,7 @@ def _definition(
 
     types: those of the values of `attrs`. dtype: that of the call. named: whether its name is the one in CUDA.
     """
-    fixed = entry.cuda.fixed if entry.cuda is not None and named else {}
+    fixed: Mapping[str, int] = entry.cuda.fixed if entry.cuda is not None and named else {}
     given = dict(attrs)
     name = PREFIX + (entry.cuda.name if entry.cuda is not None and named else _ptx_name(entry, given))
     template = entry.template(given)
@@ -133,7 +133,7 @@ def _in_words(template: str, dtype: DataType) -> str:
     return "\n".join(["{", *steps, "}"])
 
 
-def _ptx_name(entry: Instruction, given: Mapping[str, Any]) -> str:
+def _ptx_name(entry: Instruction, given: Mapping[str, object]) -> str:
     """Return the name of a device function without a CUDA equivalent."""
     attrs = {a.name: a.default for a in entry.attributes} | dict(given)
     words = [entry.name, *(_modifier(label, value) for label, value in attrs.items())]
@@ -144,7 +144,7 @@ _ZERO_IS_NONE = ("cta_mask", "cache_policy")
 """Modifiers that an instruction does not have where they are 0."""
 
 
-def _modifier(label: str, value: Any) -> str:
+def _modifier(label: str, value: object) -> str:
     if value is None or value is False or value in ("", "tile") or (label in _ZERO_IS_NONE and not value):
         return ""
     if label in NAMELESS:
@@ -164,12 +164,12 @@ class _Assembly:
     touches_memory: bool
     space: str = ""
     word: str = ""
-    parameters: list[str] = field(default_factory=list)
-    places: dict[str, str] = field(default_factory=dict)
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)
+    parameters: list[str] = field(default_factory=list[str])
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    before: list[str] = field(default_factory=list[str])
+    after: list[str] = field(default_factory=list[str])
+    outputs: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
     result: str = ""
 
     def add_result(self, dtype: DataType) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Hashable
 from contextlib import contextmanager
-from typing import Any
 
 RESERVED = frozenset(
     # keywords and names of C++ and CUDA, and the names that the emitted prologue defines
@@ -31,9 +30,9 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set(RESERVED)
-        self._names: dict[Any, str] = {}
+        self._names: dict[Hashable, str] = {}
 
-    def define(self, node: Any, wanted: str) -> str:
+    def define(self, node: Hashable, wanted: str) -> str:
         """Return a name for `node`, valid until the end of the current block."""
         base = name = identifier(wanted)
         suffix = 0
@@ -44,14 +43,14 @@ class Names:
         self._names[node] = name
         return name
 
-    def __getitem__(self, node: Any) -> str:
+    def __getitem__(self, node: Hashable) -> str:
         return self._names[node]
 
-    def __contains__(self, node: Any) -> bool:
+    def __contains__(self, node: Hashable) -> bool:
         return node in self._names
 
     @contextmanager
-    def block(self) -> Iterator[None]:
+    def block(self) -> Generator[None]:
         """Open a C++ block, whose names can be reused after it."""
         taken, names = set(self._taken), dict(self._names)
         yield

@@ -10,7 +10,6 @@ import linecache
 import re
 from contextlib import suppress
 from functools import cache, reduce
-from operator import or_
 
 from tirx_mini.ir import (
     AddressOf,
@@ -125,7 +124,7 @@ def _parts(word: Expr) -> tuple[int | None, tuple[Var | Buffer, ...]]:
         return None, ()
     sides = [_parts(side) for side in (word.a, word.b) if word.op == "|" or not isinstance(side, Const)]
     constants = [constant for constant, _ in sides if constant is not None]
-    fields = reduce(or_, constants) if constants else None
+    fields = reduce(int.__or__, constants) if constants else None
     return fields, tuple(variable for _, variables in sides for variable in variables)
 
 

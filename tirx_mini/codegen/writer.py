@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
@@ -25,8 +25,8 @@ class Writer:
 
     line_directives: bool = False
     quotes: bool = False
-    lines: list[str] = field(default_factory=list)
-    spans: list[Span | None] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
+    spans: list[Span | None] = field(default_factory=list[Span | None])
     _depth: int = 0
     _place: tuple[str, int] | None = None
 
@@ -42,7 +42,7 @@ class Writer:
             self.line(line)
 
     @contextmanager
-    def block(self, head: str, tail: str = "}", span: Span | None = None) -> Iterator[None]:
+    def block(self, head: str, tail: str = "}", span: Span | None = None) -> Generator[None]:
         """Write a block ``head {`` … ``tail``."""
         self.line(f"{head} {{", span)
         self._depth += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any
 
 from tirx_mini.foreign import PACKAGE, frontends
 
@@ -43,7 +42,7 @@ def module_of(command: str) -> str:
     return f"{__name__}.{command}" if command in _COMMANDS else f"{PACKAGE}.{next(theirs)}"
 
 
-def run_command(command: str, argv: Sequence[str], **options: Any) -> int:
+def run_command(command: str, argv: Sequence[str], **options: object) -> int:
     """Run one of `commands()`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does.
 
     options: of the `main` of the command.

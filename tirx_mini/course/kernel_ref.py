@@ -71,7 +71,7 @@ def load_kernel(
     return found
 
 
-def _stand_ins(factory: Callable[..., Any], filled: Filled | None) -> tuple[str, Mapping[int, StandIn]]:
+def _stand_ins(factory: Callable[..., object], filled: Filled | None) -> tuple[str, Mapping[int, StandIn]]:
     """The file of a factory, and the statements for each `...` in it."""
     code = getattr(factory, "__code__", None)
     return ("", {}) if code is None or filled is None else (code.co_filename, filled.by_line)
@@ -105,7 +105,9 @@ def _choices(kernels: dict[str, Any]) -> str:
     return f"; write for example :{next(iter(kernels))}; it has {', '.join(kernels)}" if kernels else ""
 
 
-def _arguments(ref: KernelRef, factory: Callable[..., Any], size: int | None, shape: Shape | None) -> Shape | tuple[()]:
+def _arguments(
+    ref: KernelRef, factory: Callable[..., object], size: int | None, shape: Shape | None
+) -> Shape | tuple[()]:
     required = [p for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
     if not required:
         return ()

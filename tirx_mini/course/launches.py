@@ -41,7 +41,7 @@ class LaunchText:
 class LaunchedFiles(Protocol):
     """The programs of a front end that a command line launches."""
 
-    def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
+    def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: object) -> Checked:
         """Run a program, ``FILE:KERNEL``, in the simulator. options: of `simulate`. Raises as `check_file`."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tirx_mini.foreign import frontends, resolve
 
@@ -18,7 +18,7 @@ class Programs(Protocol):
         """Return whether this names a program of the language."""
         ...
 
-    def check(self, program: str, size: int | None, gpu: str, **options: Any) -> Checked:
+    def check(self, program: str, size: int | None, gpu: str, **options: object) -> Checked:
         """Run a program in the simulator, with the arguments that its file launches it with.
 
         size: of a program of the course. options: of `simulate`.

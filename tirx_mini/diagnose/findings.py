@@ -12,6 +12,7 @@ from typing import Any
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
+from tirx_mini.narrowing import is_listed, is_mapping
 from tirx_mini.sim import PlanNote, Timeline
 
 from .bound import Bound
@@ -41,7 +42,7 @@ class Finding(Displayed):
     severity: Severity
     message: str
     span: Span | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     order: str | None = None
 
     def __post_init__(self) -> None:
@@ -113,7 +114,7 @@ class Report(Displayed):
     findings: tuple[Finding, ...] = ()
     timing: Timing | None = None
     trace: Timeline | None = None
-    stats: Mapping[str, Any] = field(default_factory=dict)
+    stats: Mapping[str, Any] = field(default_factory=dict[str, Any])
     kernel: str = ""
     gpu: str = ""
     schedules: int = 1
@@ -277,7 +278,7 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     return "ok"
 
 
-def as_dict(value: Any) -> Any:
+def as_dict(value: object) -> Any:
     """Convert a result to JSON types: dataclasses to objects without empty fields, spans to "file:line:column"."""
     if isinstance(value, Span):
         return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
@@ -288,9 +289,9 @@ def as_dict(value: Any) -> Any:
         if isinstance(value, Report):
             items |= {name: getattr(value, name) for name in ("time_us", "tflops", "cycles", "single_us")}
         return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {str(key): as_dict(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
+    if is_listed(value):
         return [as_dict(item) for item in value]
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value

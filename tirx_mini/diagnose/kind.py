@@ -60,7 +60,7 @@ class Explanation:
     message: str
     hint: str | None = None
     notes: Notes = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     rule: str | None = None
     kind: Kind | None = None
     severity: Severity | None = None

@@ -52,9 +52,8 @@ KINDS: Mapping[str, Kind] = by_name((
 ))  # fmt: skip
 """Every kind of finding, by name."""
 
-FACT_RULES: Mapping[type[Fact], FactRule[Any]] = MappingProxyType(
-    {rule.fact: rule for rule in collect(_MODULES, FactRule)}
-)
+_RULES: list[FactRule[Any]] = collect(_MODULES, FactRule)
+FACT_RULES: Mapping[type[Fact], FactRule[Any]] = MappingProxyType({rule.fact: rule for rule in _RULES})
 """The rule for each class of facts."""
 
 _BY_CODE: Mapping[str, Kind] = MappingProxyType({kind.code: kind for kind in (*CAUSES.values(), *KINDS.values())})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Compiled(Protocol):
     """A compiled kernel. A call writes results into its arguments."""
 
-    def __call__(self, *args: Any) -> None: ...
+    def __call__(self, *args: object) -> None: ...
     def source(self, stage: str = ..., comments: bool = ...) -> str:
         """Return the kernel at a stage, such as "cuda"."""
         ...
@@ -46,7 +46,7 @@ class SimulatedExecutable:
     gpu: GpuSpec
     _reports: list[Report] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, *args: Any, schedules: int = 1, strict: bool = True) -> None:
+    def __call__(self, *args: object, schedules: int = 1, strict: bool = True) -> None:
         """Run the kernel in the given number of event orders.
 
         strict: also raise for errors that need another order of events; otherwise the report lists them as warnings.
@@ -115,10 +115,10 @@ class SymbolicExecutable:
     _compiled: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
     _last: list[Any] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         self.for_arguments(*args)(*args)
 
-    def for_arguments(self, *args: Any) -> Any:
+    def for_arguments(self, *args: object) -> Any:
         """Return the kernel compiled for the sizes of these arguments. Raises `ArgumentError` if the sizes are
         inconsistent."""
         return self._for(for_arguments(self.original, args))

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc
@@ -54,7 +53,7 @@ class Exploration:
     held: tuple[str, ...] = ()
 
 
-def explored(func: PrimFunc, args: Sequence[Any], question: Question) -> Exploration:
+def explored(func: PrimFunc, args: Sequence[object], question: Question) -> Exploration:
     """Run a lowered kernel in all orders of its events, up to equivalence, until one fails or the limit is reached.
 
     The arguments hold the results of the last run. Raises `TirxError` for a kernel that cannot be translated, and
@@ -104,7 +103,7 @@ class _Run:
 
 
 class _Search:
-    def __init__(self, func: PrimFunc, args: Sequence[Any], question: Question) -> None:
+    def __init__(self, func: PrimFunc, args: Sequence[object], question: Question) -> None:
         self._simulation = Simulation(func, args, question)
         self._simulation.keep()
 

@@ -43,7 +43,7 @@ class GpuRunError(SimulationError):
 
 def run(
     kernel: IRModule | PrimFunc,
-    *args: Any,
+    *args: object,
     target: str | Target | None = None,
     limit_s: float = 10.0,
     explain_s: float = 60.0,
@@ -79,7 +79,7 @@ def run(
     return None
 
 
-def _explanation(exe: Executable, args: Sequence[Any], limit_s: float) -> Report | None:
+def _explanation(exe: Executable, args: Sequence[object], limit_s: float) -> Report | None:
     """Return the simulator's report on a failed run; None if it takes longer than `limit_s` seconds."""
     from tirx_mini.runtime import supervise
 

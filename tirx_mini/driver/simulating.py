@@ -26,7 +26,7 @@ MOST_JOBS = 4
 
 def explore(
     kernel: IRModule | PrimFunc,
-    *args: Any,
+    *args: object,
     gpu: str | GpuSpec = DEFAULT_GPU,
     limit: int = DEFAULT_LIMIT,
     watch: Watch | None = None,
@@ -50,7 +50,7 @@ def explore(
 
 def simulate(
     kernel: IRModule | PrimFunc,
-    *args: Any,
+    *args: object,
     gpu: str | GpuSpec = DEFAULT_GPU,
     schedules: int = 1,
     seed: int = 0,
@@ -64,7 +64,7 @@ def simulate(
     budget: int = BUDGET,
     single: bool = False,
     watch: Watch | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Callable[..., object]] | None = None,
 ) -> Report:
     """Run a kernel on a simulated GPU and return a report. Results are written into the arguments in place.
 

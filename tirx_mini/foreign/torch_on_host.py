@@ -43,7 +43,7 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
     class HostMemory(TorchFunctionMode):
         """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""
 
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
             if func == is_cuda:
                 return True
             options = {name: _host(value) for name, value in (kwargs or {}).items()}
@@ -54,7 +54,7 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
                 return result.clone()
             return result
 
-    def _host(value: Any) -> Any:
+    def _host(value: object) -> Any:
         if isinstance(value, torch.device) and value.type == "cuda":
             return torch.device("cpu")
         if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
@@ -74,7 +74,7 @@ class Event:
     interprocess: bool = False
     time_us: float = 0.0
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: object = None) -> None:
         self.time_us = CLOCK.get().time_us
 
     def elapsed_time(self, end: Event) -> float:
@@ -93,7 +93,7 @@ class Event:
 class CUDAGraph:
     """``torch.cuda.CUDAGraph()``, which is refused: nothing records what a graph would launch again."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         raise TirxError(
             "CUDA graphs are not simulated", caller_span(), "make the launches of the graph where it would be replayed"
         )
@@ -109,9 +109,9 @@ class Stream:
 
     def synchronize(self) -> None: ...
 
-    def wait_stream(self, stream: Any) -> None: ...
+    def wait_stream(self, stream: object) -> None: ...
 
-    def wait_event(self, event: Any) -> None: ...
+    def wait_event(self, event: object) -> None: ...
 
     def record_event(self, event: Event | None = None) -> Event:
         event = event or Event()
@@ -138,7 +138,7 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
         warp_size=32,
     )
 
-    def returns(value: Any = None) -> Any:
+    def returns(value: object = None) -> Any:
         return lambda *_, **__: value
 
     return {
@@ -179,7 +179,7 @@ class _AfterTorch(MetaPathFinder, Loader):
         self._then = then
         self._loader: Any = None
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if fullname != "torch":
             return None
         sys.meta_path.remove(self)

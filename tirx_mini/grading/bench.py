@@ -116,7 +116,7 @@ class OnGpu:
             self._good[key] = found
         return self._good[key]
 
-    def _launch(self, task: Any, question: Inquiry, tolerance: Tolerance) -> Any:
+    def _launch(self, task: object, question: Inquiry, tolerance: Tolerance) -> Any:
         """Compile in a judge's process, then launch in the GPU's process on data of a secret seed."""
         self._judges.ask(compiling, (question, self.arch))
         with self._lock:
@@ -134,7 +134,7 @@ class OnGpu:
         return heard.result
 
 
-def listened(asked: tuple[Task, Any]) -> Generator[None, None, Heard]:
+def listened(asked: tuple[Task, object]) -> Generator[None, None, Heard]:
     """A task, and what kernels print in it: C's standard output is the process's."""
     task, given = asked
     work = task(given)

@@ -42,7 +42,7 @@ class Cache:
                 self._secret = _secret_of(self._folder) if self._folder is not None else secrets.token_bytes(32)
             return self._secret
 
-    def value(self, key: str, make: Callable[[], tuple[Any, bool]]) -> Any:
+    def value(self, key: str, make: Callable[[], tuple[object, bool]]) -> Any:
         """The value of a key; `make` gives it where there is none, and says whether to keep it for others."""
         while True:
             with self._lock:
@@ -55,7 +55,7 @@ class Cache:
                 return self._make(key, make)
             waiting.wait()
 
-    def _make(self, key: str, make: Callable[[], tuple[Any, bool]]) -> Any:
+    def _make(self, key: str, make: Callable[[], tuple[object, bool]]) -> Any:
         try:
             value = self._read(key)
             if value is not None:
@@ -80,7 +80,7 @@ class Cache:
         except (OSError, ValueError):
             return None
 
-    def _write(self, key: str, value: Any) -> None:
+    def _write(self, key: str, value: object) -> None:
         if self._folder is None:
             return
         write_whole(self._folder / f"{key}.json", json.dumps(value))

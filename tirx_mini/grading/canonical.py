@@ -50,7 +50,7 @@ class _Canonical:
             "kernel", params, self._of(func.body), self._of(tuple(func.attrs)), func.launch, self._of(func.tensor_maps)
         )
 
-    def _of(self, value: Any) -> Any:
+    def _of(self, value: object) -> Any:
         """The copy of a field's value."""
         if isinstance(value, tuple):
             return tuple(map(self._of, value))
@@ -61,7 +61,7 @@ class _Canonical:
             found = self._made[id(value)] = self._copy(value)
         return found
 
-    def _copy(self, node: Any) -> Any:
+    def _copy(self, node: object) -> Any:
         if isinstance(node, Hint):
             return Seq(()) if node.body is None else self._of(node.body)
         if isinstance(node, Seq):

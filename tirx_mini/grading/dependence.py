@@ -139,11 +139,11 @@ class Marks(Probe):
         marked.view(self.dtype)[chunk * each + at] += DELTA
         return marked
 
-    def read(self, smem: Any, low: int, high: int) -> None:
+    def read(self, smem: object, low: int, high: int) -> None:
         held = self._held.get(id(smem), ())
         self._reading += (load for load in held if load.low < high and low < load.high)
 
-    def factor(self, cta: Any, unit: int) -> float:
+    def factor(self, cta: object, unit: int) -> float:
         for load in self._reading:
             load.reads.setdefault(unit_of(cta, unit), self.clock.now)
         self._reading.clear()
@@ -220,7 +220,7 @@ class Factors(Probe):
 
     units: dict[Unit, float] = field(default_factory=dict)
 
-    def factor(self, cta: Any, unit: int) -> float:
+    def factor(self, cta: object, unit: int) -> float:
         return self.units.setdefault(unit_of(cta, unit), FIRST + STEP * (len(self.units) % LEVELS))
 
     def owners(self, ratios: np.ndarray) -> dict[Unit, float]:

@@ -78,7 +78,7 @@ class Facts:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Facts:
+    def from_dict(cls, data: Mapping[str, object]) -> Facts:
         """The facts that `as_dict` wrote."""
         values: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list) else value for name, value in data.items()

@@ -38,7 +38,7 @@ class _Beginning(io.TextIOBase):
         return True
 
 
-def hearing(task: Generator[None, None, Any], files: bool = False) -> Heard:
+def hearing(task: Generator[None, None, object], files: bool = False) -> Heard:
     """Run a task to its end. files: whether to listen to the process's standard output, where a GPU's kernels print."""
     beginning = _Beginning()
     with redirect_stdout(beginning), _file(beginning) if files else nullcontext():

@@ -155,7 +155,7 @@ class Judges:
         return int(key[:15], 16)
 
     def _shared(
-        self, key: str, task: Task, asked: Any, to_json: Callable[[Any], Any], keep: Callable[[Any], bool]
+        self, key: str, task: Task, asked: object, to_json: Callable[[Any], object], keep: Callable[[Any], bool]
     ) -> Any:
         """The cached result; else the result of the task, which is cached as JSON where that is allowed.
 
@@ -171,12 +171,12 @@ class Judges:
         found = self._cache.value(key, value)
         return made[0] if made else found
 
-    def ask(self, task: Task, asked: Any) -> Any:
+    def ask(self, task: Task, asked: object) -> Any:
         """The result of a task in one of the processes. Raises `Exceeded`, `Lost`, and `Unusable` for what is no
         kernel."""
         return self._call(task, asked).result
 
-    def _call(self, task: Task, asked: Any) -> Heard:
+    def _call(self, task: Task, asked: object) -> Heard:
         worker, clock_s = self._free.get(), PATIENCE * self._seconds + GRACE_S
         try:
             heard = worker.call(_limited, (task, asked, self._memory_mb, self._seconds), clock_s)
@@ -208,7 +208,7 @@ def _ended(status: int | None) -> str:
 _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
 
 
-def _limited(payload: tuple[Task, Any, int, float]) -> Generator[None, None, Heard]:
+def _limited(payload: tuple[Task, object, int, float]) -> Generator[None, None, Heard]:
     """A task within the limits of a judge: of memory and of CPU time, which are the kernel's own on any machine."""
     task, asked, memory_mb, seconds = payload
     whole = limit(memory_mb, seconds)

@@ -157,7 +157,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise RulesError(f"{path.name} cannot be read: {error}") from None
 
 
-def _merged(defaults: dict[str, Any], given: Mapping[str, Any], source: str) -> dict[str, Any]:
+def _merged(defaults: dict[str, Any], given: Mapping[str, object], source: str) -> dict[str, Any]:
     """The tables of the defaults with the entries of `given` in their place."""
     merged = dict(defaults)
     for key, value in given.items():
@@ -213,7 +213,7 @@ class _Tables:
             for number in STEPS
         }
 
-    def _slower(self, value: Any) -> dict[int, float]:
+    def _slower(self, value: object) -> dict[int, float]:
         """One number for all steps, or a table with a number for some."""
         if not isinstance(value, dict):
             return dict.fromkeys(STEPS, self._value("slower", value, _amount))
@@ -231,7 +231,7 @@ class _Tables:
             raise RulesError(f"{self.source}: [sizes] {step}: {text} is no size of step {step}, which {free}")
         return shape
 
-    def _by_step(self, key: str, table: Mapping[str, Any], read: Read[T]) -> dict[int, T]:
+    def _by_step(self, key: str, table: Mapping[str, object], read: Read[T]) -> dict[int, T]:
         """A table whose keys are the numbers of the steps."""
         for name in table:
             if not name.isdecimal() or int(name) not in STEPS:
@@ -249,20 +249,20 @@ class _Tables:
                 raise RulesError(f"{self.source}: [{key}] {name}: the keys of this table are {', '.join(known)}")
         return {name: self._value(f"[{key}] {name}", value, known[name]) for name, value in table.items()}
 
-    def _value(self, key: str, value: Any, read: Read[T]) -> T:
+    def _value(self, key: str, value: object, read: Read[T]) -> T:
         try:
             return read(value)
         except ValueError as error:
             raise RulesError(f"{self.source}: {key}: expected {error}, found {value!r}") from None
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError("true or false")
     return value
 
 
-def _amount(value: Any) -> float:
+def _amount(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
         raise ValueError("a number of at least 0")
     return float(value)
@@ -280,7 +280,7 @@ def _share(value: Any) -> float:
     return float(value)
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("a whole number of at least 0")
     return value
@@ -292,13 +292,13 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _time(value: Any) -> datetime:
+def _time(value: object) -> datetime:
     if not isinstance(value, datetime):
         raise ValueError("a time as in 2026-12-01T23:59:00Z")
     return value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)
 
 
-def _sizes(value: Any) -> Mapping[str, Any]:
+def _sizes(value: object) -> Mapping[str, Any]:
     wanted = ValueError("{ data = [sizes], timed = size }, with sizes as in 1024 or [512, 256, 128]")
     if not isinstance(value, dict) or value.keys() != {"data", "timed"} or not isinstance(value["data"], list):
         raise wanted

@@ -13,7 +13,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import Any
 
 from tirx_mini.ir import (
     AllocBuffer,
@@ -144,7 +143,7 @@ def _words(lowered: PrimFunc) -> Iterator[str]:
             yield _word(node)
 
 
-def _word(node: Any) -> str:
+def _word(node: object) -> str:
     kind = type(node).__name__
     if isinstance(node, Const):
         return f"{kind} {node.dtype} {node.value}"

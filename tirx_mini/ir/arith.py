@@ -74,7 +74,7 @@ class Linear:
     """A linear form: the sum of `constant` and coefficient * term over all `terms`."""
 
     constant: int = 0
-    terms: dict[Hashable, tuple[Expr, int]] = field(default_factory=dict)
+    terms: dict[Hashable, tuple[Expr, int]] = field(default_factory=dict[Hashable, tuple[Expr, int]])
 
     def add(self, expr: Expr, coefficient: int) -> None:
         identity = key(expr)
@@ -114,8 +114,8 @@ class Analyzer:
     ranges: inclusive bounds by `Var`, or by the name of a special register.
     """
 
-    ranges: Mapping[Var | str, Bounds] = field(default_factory=dict)
-    _linears: dict[Expr, Linear] = field(default_factory=dict, init=False, repr=False, compare=False)
+    ranges: Mapping[Var | str, Bounds] = field(default_factory=dict[Var | str, Bounds])
+    _linears: dict[Expr, Linear] = field(default_factory=dict[Expr, Linear], init=False, repr=False, compare=False)
     """The linear forms that are known, by node. None of them is changed."""
 
     def bind(self, var: Var | str, low: int, high: int) -> Analyzer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.records import dataclass
 
 from .dtype import DataType
@@ -21,7 +19,7 @@ class Reinterpret(Expr):
     value: Expr
 
 
-def reinterpret(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
+def reinterpret(dtype: str, value: object, *, span: Span | None = None) -> Expr:
     """Reinterpret the bits of `value` as `dtype`. Raises `TirxError` if the widths differ."""
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:

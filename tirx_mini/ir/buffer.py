@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tirx_mini.narrowing import is_slice, is_tuple
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
 
@@ -28,7 +29,7 @@ def lanes_of(value: Expr) -> int:
     return value.lanes if isinstance(value, Ramp) else value.dtype.lanes
 
 
-def as_index(value: Any) -> Expr:
+def as_index(value: object) -> Expr:
     """Convert `value` to an element index, an integer. Raises `TirxError` for anything else."""
     expr = as_expr(value)
     if expr.is_tile or not (expr.dtype.is_integer or expr.dtype.is_bool):
@@ -73,19 +74,24 @@ class Buffer:
 
         @property
         def sub(self) -> Any: ...
-        def local(self, *shape: int, layout: Any = None) -> Buffer: ...
+        def local(self, *shape: int, layout: object = None) -> Buffer: ...
         def permute(self, *dims: int) -> Buffer: ...
         def rearrange(self, pattern: str, /, **sizes: int) -> Buffer: ...
         def chunk(self, spec: Sequence[int | None]) -> Any: ...
-        def tile(self, *specs: Any) -> Any: ...
-        def vload(self, begin: Any, dtype: Any = None, predicate: Any = None) -> Expr: ...
-        def vstore(self, begin: Any, value: Any, predicate: Any = None) -> None: ...
+        def tile(self, *specs: object) -> Any: ...
+        def vload(self, begin: object, dtype: object = None, predicate: object = None) -> Expr: ...
+        def vstore(self, begin: object, value: object, predicate: object = None) -> None: ...
         def access_ptr(
-            self, access_mask: Any, ptr_type: Any = ..., content_lanes: int = 1, offset: Any = 0, extent: Any = None
+            self,
+            access_mask: object,
+            ptr_type: object = ...,
+            content_lanes: int = 1,
+            offset: object = 0,
+            extent: object = None,
         ) -> Expr: ...
-        def elem_offset_of(self, indices: Any, inner: bool = True) -> Expr: ...
-        def byte_offset_of(self, indices: Any, inner: bool = True) -> Expr: ...
-        def offset_of(self, indices: Any) -> list[Expr]: ...
+        def elem_offset_of(self, indices: object, inner: bool = True) -> Expr: ...
+        def byte_offset_of(self, indices: object, inner: bool = True) -> Expr: ...
+        def offset_of(self, indices: object) -> list[Expr]: ...
         def is_scalar(self, alloc_or_decl: bool = True) -> bool: ...
 
     else:
@@ -124,9 +130,9 @@ class Buffer:
             buffer = buffer.source
         return buffer
 
-    def __getitem__(self, key: Any) -> Expr:
+    def __getitem__(self, key: object) -> Expr:
         """Load an element, ``buf[i, j]``, or form a `Region` for slices or fewer indices than dimensions."""
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = key if is_tuple(key) else (key,)
         rest = next((i for i, k in enumerate(keys) if k is ...), None)
         if rest is not None:  # `...` stands for all dimensions that are not indexed
             keys = keys[:rest] + (slice(None),) * (self.ndim - len(keys) + 1) + keys[rest + 1 :]
@@ -147,15 +153,15 @@ class Buffer:
 
     if TYPE_CHECKING:  # in kernels, which the front end reads and Python does not execute
 
-        def __setitem__(self, key: Any, value: ExprLike) -> None:
+        def __setitem__(self, key: object, value: ExprLike) -> None:
             """Store an element: ``buf[i, j] = value``."""
 
         @property
         def flat(self) -> Any:
             """The buffer, addressed by a single offset in elements, as in lowered code."""
 
-    def _range(self, axis: int, key: Any) -> Range:
-        if not isinstance(key, slice):
+    def _range(self, axis: int, key: object) -> Range:
+        if not is_slice(key):
             return Range(as_index(key), const(1))
         if key.step not in (None, 1):
             raise TirxError(f"this slice of {self.name} has step {key.step}; tiles are dense, so the step must be 1")
@@ -217,7 +223,7 @@ class Buffer:
                 layout = layout.reshape(extents)
         return self._as(extents, kind, layout)
 
-    def _as(self, shape: tuple[int, ...], dtype: DataType, layout: Any) -> Buffer:
+    def _as(self, shape: tuple[int, ...], dtype: DataType, layout: object) -> Buffer:
         name = f"{self.name}_view"
         return Buffer(name, shape, dtype, self.scope, layout, self, allocated_addr=self.allocated_addr)
 
@@ -232,7 +238,7 @@ class Buffer:
             )
         return tuple(self.size // known if extent == -1 else extent for extent in extents)
 
-    def _retyped(self, dtype: DataType, layout: Any) -> Buffer:
+    def _retyped(self, dtype: DataType, layout: object) -> Buffer:
         """Return a view of the same bytes as another dtype."""
         *outer, last = self.shape
         if last * self.dtype.bits % dtype.bits:

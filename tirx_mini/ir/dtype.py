@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from tirx_mini.wording import described, shortened
 
@@ -69,7 +68,7 @@ class DataType(str):
     is_bool: bool
     is_handle: bool
 
-    def __new__(cls, dtype: Any) -> DataType:
+    def __new__(cls, dtype: object) -> DataType:
         if type(dtype) is DataType:
             return dtype
         name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")

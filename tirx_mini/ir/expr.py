@@ -136,6 +136,7 @@ class Expr:
         return binary("==", self, other)
 
     equal = __eq__  # TVM's name
+
     def __ne__(self, other: ExprLike) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
         return binary("!=", self, other)
 
@@ -246,7 +247,7 @@ class Call(Expr):
     attrs: tuple[tuple[str, Any], ...] = ()
     written: Written | None = None
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: object = None) -> Any:
         return dict(self.attrs).get(name, default)
 
 
@@ -254,10 +255,11 @@ class Call(Expr):
 
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 BINARY_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_, "|": operator.or_,
-    "^": operator.xor, "min": least, "max": greatest, "==": operator.eq, "!=": operator.ne, "<": operator.lt,
-    "<=": operator.le, ">": operator.gt, ">=": operator.ge, "and": lambda a, b: a and b, "or": lambda a, b: a or b,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "min": least, "max": greatest,
+    "/": lambda a, b: a / b, "//": lambda a, b: a // b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip
 UNARY_OPS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "~": operator.invert, "not": operator.not_}
 _ADDRESSES = ("uint32", "uint64")
@@ -292,16 +294,16 @@ def wrap(value: int, dtype: DataType) -> int:
     return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
 
 
-def as_expr(value: Any, dtype: str | None = None) -> Expr:
+def as_expr(value: object, dtype: str | None = None) -> Expr:
     """Convert `value` to an expression: Python and NumPy scalars become constants, and expressions are unchanged."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, (bool, int, float)):
         return const(value, dtype)
-    if hasattr(value, "__expr__"):
-        return value.__expr__()
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        return const(value.item(), dtype)
+    if (convert := getattr(value, "__expr__", None)) is not None:
+        return convert()
+    if (item := getattr(value, "item", None)) is not None and getattr(value, "ndim", None) == 0:
+        return const(item(), dtype)
     raise TirxError(
         f"{described(value)} is not a value of the kernel",
         hint="give a number, an element such as A[i, j], a variable, or an expression of these",
@@ -309,7 +311,7 @@ def as_expr(value: Any, dtype: str | None = None) -> Expr:
     )
 
 
-def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
+def _match(a: object, b: object) -> tuple[Expr, Expr]:
     """Convert both operands to one dtype; a Python literal takes the type of the other operand."""
     if not isinstance(b, Expr) and isinstance(a, Expr):
         b = _literal(b, a.dtype)
@@ -324,7 +326,7 @@ def _match(a: Any, b: Any) -> tuple[Expr, Expr]:
     return left, right
 
 
-def _literal(value: Any, dtype: DataType) -> Expr:
+def _literal(value: object, dtype: DataType) -> Expr:
     if isinstance(value, int) and dtype.is_integer and not isinstance(value, bool):
         fits = value < 1 << dtype.bits if value >= 0 else dtype.bits >= (32 if value >= -(2**31) else 64)
         return const(value, dtype.scalar if fits else None)
@@ -333,7 +335,7 @@ def _literal(value: Any, dtype: DataType) -> Expr:
     return as_expr(value)
 
 
-def binary(op: str, a: Any, b: Any, *, span: Span | None = None) -> Expr:
+def binary(op: str, a: object, b: object, *, span: Span | None = None) -> Expr:
     """Return ``a op b`` with both operands promoted to one type. Literals are folded."""
     for side in (a, b):
         if isinstance(side, Expr) and (side.is_tile or (side.dtype.is_handle and op not in ("==", "!="))):
@@ -379,7 +381,7 @@ def _fold(op: str, a: Const, b: Const, dtype: DataType, span: Span | None) -> Co
     return const(BINARY_OPS[op](a.value, b.value), dtype, span=span)
 
 
-def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
+def unary(op: str, value: object, *, span: Span | None = None) -> Expr:
     """Return ``op value``, where `op` is -, ~ or not."""
     operand = as_bool(value) if op == "not" else as_expr(value)
     if operand.is_tile or operand.dtype.is_handle:
@@ -395,7 +397,7 @@ def unary(op: str, value: Any, *, span: Span | None = None) -> Expr:
     return Unary(operand.dtype, op, operand, span=span)
 
 
-def as_bool(value: Any) -> Expr:
+def as_bool(value: object) -> Expr:
     """Convert `value` to a condition; numbers are compared with zero, as in C."""
     expr = as_expr(value)
     if expr.is_tile or expr.dtype.is_handle:
@@ -413,7 +415,7 @@ def _kind(expr: Expr) -> str:
     return "a tile" if expr.is_tile else "a text" if isinstance(expr, Str) else plain
 
 
-def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
+def cast(dtype: str, value: object, *, span: Span | None = None) -> Expr:
     """Convert `value` to `dtype`. Literals are converted at compile time."""
     target, expr = DataType(dtype), as_expr(value)
     if expr.dtype == target:
@@ -430,7 +432,7 @@ def cast(dtype: str, value: Any, *, span: Span | None = None) -> Expr:
     return Cast(target, expr, span=span or expr.span)
 
 
-def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
+def select(cond: object, a: object, b: object, *, span: Span | None = None) -> Expr:
     """Return the ternary ``a if cond else b`` with both sides promoted to one type."""
     condition = as_bool(cond)
     left, right = _match(a, b)
@@ -442,9 +444,7 @@ def select(cond: Any, a: Any, b: Any, *, span: Span | None = None) -> Expr:
     return Select(left.dtype, condition, left, right, span=span)
 
 
-def int_value(value: Any) -> int | None:
+def int_value(value: object) -> int | None:
     """Return the value of a compile-time integer, or None for anything else."""
     known = value.value if isinstance(value, Const) else value
-    if isinstance(known, (bool, int)):
-        return int(known)
-    return None
+    return int(known) if isinstance(known, (bool, int)) else None

@@ -8,8 +8,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Any
 
+from tirx_mini.narrowing import is_listed
 from tirx_mini.records import dataclass
 
 from .bits import Reinterpret
@@ -68,9 +68,9 @@ class ExprPrinter:
     as_written: whether instructions are printed under the paths by which the kernel calls them.
     """
 
-    taken: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set[str])
     as_written: bool = False
-    _names: dict[Any, str] = field(default_factory=dict)
+    _names: dict[Var | Buffer, str] = field(default_factory=dict["Var | Buffer", str])
 
     def name(self, node: Var | Buffer) -> str:
         """Return the name of a variable or buffer, made unique at first use."""
@@ -87,7 +87,7 @@ class ExprPrinter:
             self._names[node] = known
         return known
 
-    def expr(self, expr: Any, level: int = 0) -> str:
+    def expr(self, expr: object, level: int = 0) -> str:
         """Return the text of an expression, parenthesised if its operator binds less tightly than `level`."""
         text, own = getattr(self, f"visit_{type(expr).__name__}")(expr)
         return f"({text})" if own < level else text
@@ -204,12 +204,12 @@ class ExprPrinter:
     def list(self, exprs: Iterable[Expr]) -> str:
         return ", ".join(self.expr(e) for e in exprs)
 
-    def value(self, value: Any) -> str:
+    def value(self, value: object) -> str:
         """Return the text of an option, an expression or a Python value."""
         if isinstance(value, Buffer):
             return self.name(value)
-        if isinstance(value, (tuple, list)):
-            inner = ", ".join(self.value(item) for item in value)
+        if is_listed(value):
+            inner = ", ".join(map(self.value, value))
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, str):
             return quoted(value)
@@ -229,7 +229,7 @@ def is_plain(expr: Const) -> bool:
     )
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'"{value}"'
     return repr(value)

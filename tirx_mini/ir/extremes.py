@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+Number = int | float | bool
 
 
-def least(a: Any, b: Any) -> Any:
+def least(a: Number, b: Number) -> Number:
     """Return the smaller of two constants, preferring a number over NaN, and -0 over 0."""
     return -greatest(-a, -b) if isinstance(a, float) or isinstance(b, float) else min(a, b)
 
 
-def greatest(a: Any, b: Any) -> Any:
+def greatest(a: Number, b: Number) -> Number:
     """Return the greater of two constants, preferring a number over NaN, and 0 over -0."""
     if a == b == 0:
         return a + b

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property, singledispatch
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from tirx_mini.records import dataclass, replace
 
@@ -75,7 +75,11 @@ class Attributes(tuple[tuple[str, Any], ...]):
 
     symbol: str = ""
 
-    def __getitem__(self, name: Any) -> Any:
+    @overload
+    def __getitem__(self, name: str | SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, name: slice) -> tuple[tuple[str, Any], ...]: ...
+    def __getitem__(self, name: str | SupportsIndex | slice) -> Any:
         if not isinstance(name, str):
             return super().__getitem__(name)
         return self.symbol if name == "global_symbol" else dict(self)[name]
@@ -83,13 +87,13 @@ class Attributes(tuple[tuple[str, Any], ...]):
     def __contains__(self, name: object) -> bool:
         return name == "global_symbol" or any(key == name for key, _ in self) or super().__contains__(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """Return an attribute, or `default`."""
         return {**dict(self), "global_symbol": self.symbol}.get(name, default)
 
 
 @singledispatch
-def specialise(func: Any, values: Mapping[Var, int]) -> Any:
+def specialise(func: PrimFunc, values: Mapping[Var, int]) -> PrimFunc:
     """Specialise a function; `symbols.specialised`, which imports this module, registers the implementation."""
     raise TypeError(f"{func!r} is not a kernel")
 
@@ -120,14 +124,14 @@ class PrimFunc:
         attrs.symbol = self.name
         object.__setattr__(self, "attrs", attrs)
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         """Return source text that parses back to a structurally equal function.
 
         options: those of TVM's printer, which have no effect.
         """
         return node_text(self)
 
-    def show(self, *_: Any, **options: Any) -> None:
+    def show(self, *_: object, **options: object) -> None:
         """Print `script()`. The arguments are those of TVM's printer, which have no effect."""
         print(self.script())
 
@@ -160,14 +164,14 @@ class PrimFunc:
     def with_body(self, body: Stmt) -> PrimFunc:
         return replace(self, body=body)
 
-    def with_attr(self, attr_key_or_dict: str | Mapping[str, Any], attr_value: Any = None) -> PrimFunc:
+    def with_attr(self, attr_key_or_dict: str | Mapping[str, object], attr_value: object = None) -> PrimFunc:
         """Return the function with one or several attributes added. "global_symbol" is its name."""
         more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
         attrs = {**dict(self.attrs), **more}
         name = attrs.pop("global_symbol", self.name)
         return replace(self, name=str(name), attrs=Attributes(attrs.items()))
 
-    def with_attrs(self, attr_map: Mapping[str, Any]) -> PrimFunc:
+    def with_attrs(self, attr_map: Mapping[str, object]) -> PrimFunc:
         """Return the function with several attributes added."""
         return self.with_attr(attr_map)
 
@@ -195,7 +199,7 @@ class PrimFunc:
         made = specialise(self, values)
         return replace(made, params=tuple(param for param in made.params if param not in values))
 
-    def _named(self, key: Any) -> Buffer | Var:
+    def _named(self, key: object) -> Buffer | Var:
         """Return the parameter or symbolic extent that `key` is or names."""
         extents = [extent for param in self.params if isinstance(param, Buffer) for extent in param.shape]
         known = [*self.params, *(extent for extent in extents if isinstance(extent, Var))]

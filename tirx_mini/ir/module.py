@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tirx_mini.records import dataclass, replace
 
@@ -28,13 +27,13 @@ class IRModule:
     """
 
     functions: Mapping[str, PrimFunc]
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, object]
 
     def __init__(
         self,
         functions: Mapping[str, PrimFunc] | None = None,
-        attrs: Mapping[str, Any] | None = None,
-        global_infos: Any = None,
+        attrs: Mapping[str, object] | None = None,
+        global_infos: object = None,
     ) -> None:
         object.__setattr__(self, "functions", {_name(key): func for key, func in (functions or {}).items()})
         object.__setattr__(self, "attrs", dict(attrs or {}))
@@ -93,15 +92,15 @@ class IRModule:
         """Return a module with the same functions."""
         return IRModule(self.functions, self.attrs)
 
-    def get_attr(self, attr_key: str) -> Any:
+    def get_attr(self, attr_key: str) -> object:
         """Return an attribute, or None."""
         return self.attrs.get(attr_key)
 
-    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+    def with_attr(self, attr_key: str, attr_value: object) -> IRModule:
         """Return the module with an attribute added."""
         return self.with_attrs({attr_key: attr_value})
 
-    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+    def with_attrs(self, attr_map: Mapping[str, object]) -> IRModule:
         """Return the module with several attributes added."""
         return IRModule(self.functions, {**self.attrs, **attr_map})
 
@@ -114,7 +113,7 @@ class IRModule:
             return "\n\n".join(func.script() for func in self.functions.values())
         return self.script()
 
-    def script(self, **options: Any) -> str:
+    def script(self, **options: object) -> str:
         """Return the module as a class of kernels, in text that parses back to an equal module.
 
         options: those of TVM's printer, which have no effect.
@@ -129,10 +128,10 @@ class IRModule:
         text = textwrap.indent("\n\n".join(bodies) or "pass", "    ")
         return "\n".join([*heads, "", "@I.ir_module", "class Module:", text.rstrip("\n")]) + "\n"
 
-    def show(self, *_: Any, **options: Any) -> None:
+    def show(self, *_: object, **options: object) -> None:
         """Print `script()`. The arguments are those of TVM's printer, which have no effect."""
         print(self.script())
 
 
-def _name(key: Any) -> GlobalVar:
+def _name(key: object) -> GlobalVar:
     return GlobalVar(getattr(key, "name_hint", key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tirx_mini.records import dataclass
 
@@ -31,7 +31,7 @@ class Pass(Generic[Program]):
 def run_passes(
     program: Program,
     passes: Iterable[Pass[Program]],
-    *context: Any,
+    *context: object,
     watch: Callable[[str, Program, Program], None] | None = None,
 ) -> Program:
     """Return the program after all passes.
@@ -54,7 +54,7 @@ def run_passes(
     return program
 
 
-def _defect(step: Pass[Any], program: Any, error: Exception) -> TirxError:
+def _defect(step: Pass[Program], program: Program, error: Exception) -> TirxError:
     """Return the error page for a failing pass, located at the statement that it was visiting."""
     span, traceback = getattr(program, "span", None), error.__traceback__
     while traceback is not None:

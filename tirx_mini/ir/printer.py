@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from .buffer import AddressOf, Buffer, BufferLoad
 from .expr import Const, Expr, Var, int_value
@@ -137,7 +136,7 @@ class Printer(ExprPrinter):
         storage = self._storage(buffer, extra)
         return self._line(f"{self.name(buffer)} = Tx.decl_buffer({storage})", depth)
 
-    def _storage(self, buffer: Buffer, extra: Mapping[str, Any]) -> str:
+    def _storage(self, buffer: Buffer, extra: Mapping[str, object]) -> str:
         given = [f"{key}={self.value(value)}" for key, value in extra.items() if value is not None]
         shape = tuple(self._extent(extent) for extent in buffer.shape)
         return ", ".join([self.value(shape), f'"{buffer.dtype}"', *given])
@@ -205,7 +204,7 @@ class Printer(ExprPrinter):
     def visit_Expanded(self, stmt: Expanded, depth: int) -> list[str]:
         return self._line(f"Tx.{stmt.path}({', '.join(map(self._argument, stmt.args))})", depth)
 
-    def _argument(self, value: Any) -> str:
+    def _argument(self, value: object) -> str:
         """Return the text of an argument; a pointer to a buffer's first element is its `data`."""
         if isinstance(value, AddressOf) and all(int_value(index) == 0 for index in value.indices):
             return f"{self.name(value.buffer)}.data"
@@ -223,7 +222,7 @@ class Printer(ExprPrinter):
         where = f'parent="{stmt.parent}"{preferred}'
         return self._line(f"{names} = Tx.{stmt.kind}_id({self._counts(stmt.extents)}, {where})", depth)
 
-    def _counts(self, extents: Sequence[Any]) -> str:
+    def _counts(self, extents: Sequence[object]) -> str:
         return f"[{', '.join(str(self._extent(extent)) for extent in extents)}]"
 
     def visit_Scope(self, stmt: Scope, depth: int) -> list[str]:
@@ -282,7 +281,7 @@ class Printer(ExprPrinter):
         extra = {"scope": scope, "layout": param.layout, "align": param.align or None}
         return f"{self.name(param)}: Tx.Buffer({self._storage(param, extra)})"
 
-    def _extent(self, extent: Any) -> Any:
+    def _extent(self, extent: object) -> object:
         """Return the text of an extent, quoted if it is symbolic, since its name is declared in the body."""
         return self.expr(extent) if isinstance(extent, Expr) else extent
 

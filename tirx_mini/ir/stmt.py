@@ -177,7 +177,7 @@ class Expanded(Stmt):
     """
 
     path: str
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
     body: Stmt
 
 
@@ -228,11 +228,11 @@ class TileCall(Stmt):
     options: tuple[tuple[str, Any], ...] = ()
     scope: str | None = None
 
-    def option(self, name: str, default: Any = None) -> Any:
+    def option(self, name: str, default: object = None) -> Any:
         return dict(self.options).get(name, default)
 
 
-def as_condition(value: Any) -> Expr:
+def as_condition(value: object) -> Expr:
     """Convert `value` to a statement's condition, one truth value per thread; numbers are compared with zero.
 
     Raises `TirxError` for a tile, a pointer or a vector.

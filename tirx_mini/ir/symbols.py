@@ -39,7 +39,7 @@ def extents_of(func: PrimFunc, shapes: Sequence[Sequence[int] | int | None]) -> 
     first: dict[Var, str] = {}
     for index, (param, given) in enumerate(zip(func.params, shapes, strict=True)):
         here = f"argument {index + 1} ({param.name}) of {func.name}"
-        pairs: list[tuple[Any, Any]] = []
+        pairs: list[tuple[object, int]] = []
         if isinstance(param, Buffer) and isinstance(given, Sequence):
             if len(given) != len(param.shape):
                 raise ValueError(f"{here} has {len(given)} dimensions, but the kernel is for {len(param.shape)}")
@@ -112,7 +112,7 @@ class _Specialise(Mutator):
             self.buffers[buffer] = replace(buffer, **new) if new else buffer
         return self.buffers[buffer]
 
-    def _extents(self, extents: Sequence[Any], what: str, place: Any) -> tuple[int, ...]:
+    def _extents(self, extents: Sequence[int], what: str, place: ScopeIds | Buffer) -> tuple[int, ...]:
         found: list[int] = []
         for extent in extents:
             value = int_value(simplify(self.expr(as_expr(extent))))

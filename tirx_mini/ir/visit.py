@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from operator import is_
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
+
+from tirx_mini.narrowing import is_dict, is_tuple
 
 from .buffer import Buffer, Range
 from .expr import Expr, Var
@@ -18,6 +20,9 @@ from .span import TirxError
 from .stmt import Seq, Stmt, seq
 from .walk import FIELDS, NAMES, SHAPES
 
+_T = TypeVar("_T")
+_Variables = Mapping[Var, Expr]
+_Buffers = Mapping[Buffer, Buffer]
 _set = object.__setattr__
 
 
@@ -32,7 +37,7 @@ class _Visitors(dict[type, Callable[[Any, Any], Any]]):
         return self[cls]
 
 
-def _altered(node: Any, changed: Mapping[str, Any]) -> Any:
+def _altered(node: _T, changed: Mapping[str, object]) -> _T:
     """Replace fields as `dataclasses.replace` does, without running the constructor."""
     copy = object.__new__(type(node))
     for name in NAMES[type(node)]:
@@ -70,12 +75,16 @@ class Mutator:
         except TirxError as error:
             raise error.at(node.span) from None
 
-    def rebuild(self, node: Any) -> Any:
+    @overload
+    def rebuild(self, node: Seq) -> Stmt: ...
+    @overload
+    def rebuild(self, node: _T) -> _T: ...
+    def rebuild(self, node: object) -> Any:
         """Return `node` with all children visited."""
         if isinstance(node, Seq):
             stmts = [self.located(each) for each in node.stmts]
             return node if all(map(is_, stmts, node.stmts)) else seq(*stmts, span=node.span)
-        changed = {}
+        changed: dict[str, object] = {}
         for name in FIELDS[type(node)]:
             old = getattr(node, name)
             new = self.expr(old) if SHAPES[type(old)] == "expr" else self.field(old)
@@ -122,18 +131,30 @@ class _Rewrite(Mutator):
         return self.fn(self.rebuild(node))
 
 
-def substitute(node: Any, variables: Mapping[Var, Expr], buffers: Mapping[Buffer, Buffer] | None = None) -> Any:
+@overload
+def substitute(node: Expr, variables: _Variables, buffers: _Buffers | None = None) -> Expr: ...
+@overload
+def substitute(node: Seq, variables: _Variables, buffers: _Buffers | None = None) -> Stmt: ...
+@overload
+def substitute(node: _T, variables: _Variables, buffers: _Buffers | None = None) -> _T: ...
+def substitute(node: object, variables: _Variables, buffers: _Buffers | None = None) -> object:
     """Substitute variables (and buffers) in `node`."""
     return _Substitute(variables, buffers or {}).field(node)
 
 
-def rewrite(node: Any, fn: Callable[[Expr], Expr]) -> Any:
+@overload
+def rewrite(node: Expr, fn: Callable[[Expr], Expr]) -> Expr: ...
+@overload
+def rewrite(node: Seq, fn: Callable[[Expr], Expr]) -> Stmt: ...
+@overload
+def rewrite(node: _T, fn: Callable[[Expr], Expr]) -> _T: ...
+def rewrite(node: object, fn: Callable[[Expr], Expr]) -> object:
     """Apply `fn` to every expression in `node`, children first."""
 
     return _Rewrite(fn).field(node)
 
 
-def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> bool:
+def structural_equal(a: object, b: object, given: Mapping[Hashable, Hashable] | None = None) -> bool:
     """Return whether two trees are structurally equal.
 
     Spans and spellings do not matter, nor do the identities and names of variables and buffers.
@@ -144,7 +165,7 @@ def structural_equal(a: Any, b: Any, given: Mapping[Any, Any] | None = None) -> 
     return (a is b and not forth) or _equal(a, b, forth, {there: here for here, there in forth.items()})
 
 
-def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
+def _equal(a: object, b: object, forth: dict[Hashable, Hashable], back: dict[Hashable, Hashable]) -> bool:
     """Compare recursively. `forth` maps the variables and buffers of `a` to those of `b`; `back` is its inverse."""
     if type(a) is not type(b):
         return False
@@ -152,12 +173,13 @@ def _equal(a: Any, b: Any, forth: dict[Any, Any], back: dict[Any, Any]) -> bool:
         if a in forth or b in back:
             return forth.get(a) is b and back.get(b) is a
         forth[a], back[b] = b, a
-    if isinstance(a, dict):
+    if is_dict(a) and is_dict(b):
         return a.keys() == b.keys() and all(_equal(a[key], b[key], forth, back) for key in a)
-    if isinstance(a, tuple):
+    if is_tuple(a) and is_tuple(b):
         return len(a) == len(b) and all(_equal(x, y, forth, back) for x, y in zip(a, b, strict=True))
-    if isinstance(a, (Expr, Stmt, Buffer, Range, PrimFunc)) or hasattr(type(a), "__dataclass_fields__"):
+    node: Any = a
+    if hasattr(node.__class__, "__dataclass_fields__"):
         own = ("span", "name") if isinstance(a, (Var, Buffer)) else ("span", "written", "spelling", "tile_writes")
-        names = (f.name for f in fields(a) if f.name not in own)
-        return all(_equal(getattr(a, n), getattr(b, n), forth, back) for n in names)
+        names = (f.name for f in fields(node) if f.name not in own)
+        return all(_equal(getattr(node, n), getattr(b, n), forth, back) for n in names)
     return bool(a == b)

@@ -43,10 +43,11 @@ from .effects import (
     written_params,
 )
 from .facts import BarrierEffect, Completion, LaneResult, Memory, Scope
-from .floats import greatest, least
+from .floats import greatest, least, where
 from .fragments import register_pointers
 from .launch_control import NONE_CANCELLED
 from .machine import (
+    Addresses,
     DivergentThread,
     FaultKind,
     MachineVerbs,
@@ -78,6 +79,7 @@ from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
+    "Addresses",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL",
     "GENERIC_SHARED", "Instruction", "InstructionDescriptor", "Kept", "LaneResult", "MMA_SYNC", "MachineVerbs",
@@ -90,5 +92,5 @@ __all__ = [
     "instructions", "issue", "least", "literal", "manual", "masked_at_run_time", "mma_depth", "mma_format",
     "multicasts", "named_params", "next_words", "not_in_table", "opcode_of", "operand_chunks", "orders_memory",
     "parameters", "prints", "ptx_text", "readings", "register_pointers", "restrict_params", "scalar", "scaled_format",
-    "shared_type", "swizzle_bytes", "value_of", "written_params",
+    "shared_type", "swizzle_bytes", "value_of", "where", "written_params",
 ]  # fmt: skip

@@ -31,19 +31,19 @@ class Alias:
     """
 
     path: str
-    preset: Mapping[str, Any] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict)
+    preset: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    order: Mapping[str, str | tuple[Any, ...]] = field(default_factory=dict[str, str | tuple[Any, ...]])
     adapt: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     guard: str = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def parameter(self, name: str) -> str:
         """The parameter that a name of a call means: itself, or the one of which it is another name."""
         return self.parameters.get(name, name)
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> Any:
         """The value of a modifier that a value of a call means."""
         return self.values.get(value, value) if isinstance(value, str) else value
 
@@ -59,8 +59,8 @@ class Spelling:
 
     instruction: str
     names: tuple[str | Alias, ...] = ()
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Spellings:
     """
 
     instructions: tuple[Spelling, ...]
-    operands: Mapping[OperandKind, tuple[str, ...]] = field(default_factory=dict)
+    operands: Mapping[OperandKind, tuple[str, ...]] = field(default_factory=dict[OperandKind, tuple[str, ...]])
 
     @cached_property
     def _by_name(self) -> Mapping[str, list[Spelling]]:

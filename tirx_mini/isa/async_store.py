@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from .core import instruction
 from .facts import BarrierEffect, Completion, Memory, Scope
@@ -13,13 +13,13 @@ from .operands import MbarrierAddress, SharedAddress, SourceRegisters
 _WORDS = {"": 1, "v2": 2, "v4": 4}
 
 
-def _template(vec: str, **_: Any) -> str:
+def _template(vec: str, **_: object) -> str:
     registers = "{{src}}" if vec else "{src}"
     head = "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
     return f"{head}{{.vec}}{{.type}} [{{address}}], {registers}, [{{bar}}];"
 
 
-def _registers(vec: str, **_: Any) -> int:
+def _registers(vec: str, **_: object) -> int:
     return _WORDS[vec]
 
 

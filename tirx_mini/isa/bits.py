@@ -9,6 +9,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Scope
+from .floats import Calculation
 from .machine import Machine, Thread
 from .operands import s32, u32, u64
 
@@ -16,7 +17,7 @@ _FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "min_sm": 70, "cost": "alu"
 _WORD = (1 << 32) - 1
 
 
-def _computed(function: Callable[..., Any], *values: Any, bits: int = 32, signed: bool = False) -> Any:
+def _computed(function: Calculation, *values: object, bits: int = 32, signed: bool = False) -> Any:
     """`function` of unsigned words of 64 bits, in each lane; the lowest `bits` of it."""
     wide = [np.asarray(value).astype(np.uint64) for value in values]
     with np.errstate(over="ignore"):
@@ -110,6 +111,11 @@ def _found(value: np.ndarray) -> np.ndarray:
     return np.where(_word(value) == 0, np.int64(_WORD), exponent).astype(np.uint64)
 
 
+def _found_signed(value: np.ndarray) -> np.ndarray:
+    """The place of the highest bit that differs from the sign."""
+    return _found(np.where(_signed(value) < 0, ~value, value))
+
+
 @instruction("bfind.u32 {result}, {value};", name="bfind.u32", isa="bfind", **_FACTS)
 def bfind(gpu: Machine, thread: Thread, value: u32) -> u32:
     """The place of the highest bit of `value` that is set; 2³² - 1 where none is."""
@@ -119,7 +125,7 @@ def bfind(gpu: Machine, thread: Thread, value: u32) -> u32:
 @instruction("bfind.s32 {result}, {value};", name="bfind.s32", isa="bfind", **_FACTS)
 def bfind_s32(gpu: Machine, thread: Thread, value: s32) -> u32:
     """The place of the highest bit of `value` that differs from its sign; 2³² - 1 where none does."""
-    return _computed(lambda word: _found(np.where(_signed(word) < 0, ~word, word)), value)
+    return _computed(_found_signed, value)
 
 
 def _funnel(left: bool, clamp: bool) -> Callable[..., np.ndarray]:

@@ -135,7 +135,7 @@ class Instruction(Facts):
         """Return whether an architecture, as in 90, has it."""
         return self.min_sm <= sm and (self.max_sm is None or sm <= self.max_sm)
 
-    def missing_on(self, sm: int, attrs: Mapping[str, Any]) -> tuple[str, object] | None:
+    def missing_on(self, sm: int, attrs: Mapping[str, object]) -> tuple[str, object] | None:
         """A modifier and its value that an architecture lacks, though it has the instruction."""
         return next(
             (
@@ -146,7 +146,7 @@ class Instruction(Facts):
             None,
         )
 
-    def template(self, attrs: Mapping[str, Any] | None = None) -> str:
+    def template(self, attrs: Mapping[str, object] | None = None) -> str:
         """The PTX, with modifiers substituted and {operand} places left."""
         values = {a.name: a.default for a in self.attributes} | dict(attrs or {})
         text = self.ptx if isinstance(self.ptx, str) else self.ptx(**values)
@@ -165,7 +165,7 @@ class Instruction(Facts):
             return DataType(attrs.get("returned") or REGISTER_TYPES[attrs[self.typed]])
         return self.result.dtype or (operands[0].dtype if operands else None)
 
-    def register_counts(self, attrs: Mapping[str, Any] | None = None) -> Mapping[str, int]:
+    def register_counts(self, attrs: Mapping[str, object] | None = None) -> Mapping[str, int]:
         """32-bit registers a thread of each operand in registers, by name; empty for an instruction that has none."""
         if self.registers is None:
             return {}
@@ -180,10 +180,11 @@ class Instruction(Facts):
         """The operand `name`, which is not variadic, of a call of this instruction."""
         return call.args[[operand.name for operand in self.operands].index(name)]
 
-    def matched(self, args: Sequence[_T], attrs: Mapping[str, Any]) -> list[tuple[Operand, tuple[_T, ...]]]:
+    def matched(self, args: Sequence[_T], attrs: Mapping[str, object]) -> list[tuple[Operand, tuple[_T, ...]]]:
         """Each operand with its arguments: several for a variadic one, and for registers that are given one by one."""
         fixed = self._fixed
-        counts = self.register_counts(attrs) if self.scattered and len(args) != len(fixed) else {}
+        apart = self.scattered and len(args) != len(fixed)
+        counts: Mapping[str, int] = self.register_counts(attrs) if apart else {}
         pairs: list[tuple[Operand, tuple[_T, ...]]] = []
         at = 0
         for operand in fixed:
@@ -200,7 +201,7 @@ class Instruction(Facts):
     # -- calling from a kernel -----------------------------------------------------------------------------------
 
     def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias | None = None
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias | None = None
     ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
         """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
 
@@ -239,7 +240,7 @@ class Instruction(Facts):
             attributes = tuple(pair for pair in attributes if pair not in defaults.items())
         return tuple(operands), attributes
 
-    def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
+    def _given(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
         """The arguments of a call by the names of their parameters; the arguments of a variadic operand as a tuple."""
         if alias.order:
             return self._ordered(args, kwargs, alias)
@@ -255,7 +256,7 @@ class Instruction(Facts):
             self._give(given, alias.parameter(name), name, value)
         return {**alias.defaults, **given} if alias.defaults else given
 
-    def _ordered(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> dict[str, Any]:
+    def _ordered(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
         """The same for a name that has an order of its own."""
         shown = list(alias.order)
         first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
@@ -276,7 +277,7 @@ class Instruction(Facts):
         given = {**alias.defaults, **given}
         return alias.adapt(given) if alias.adapt else given
 
-    def _give(self, given: dict[str, Any], meant: str, name: str, value: Any, adapted: bool = False) -> None:
+    def _give(self, given: dict[str, Any], meant: str, name: str, value: object, adapted: bool = False) -> None:
         """Note that a call gives a parameter. name: as it is written. adapted: whether others are made of it."""
         if meant not in self._known and not adapted:
             hint = f"its parameters are {', '.join(self.parameters)}"
@@ -308,7 +309,7 @@ class Instruction(Facts):
         """The name of its operand of any number; "" where it has none."""
         return next((operand.name for operand in self.operands if operand.variadic), "")
 
-    def _grouped(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], alias: Alias) -> tuple[Any, ...]:
+    def _grouped(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> tuple[Any, ...]:
         """Positional arguments with the registers of each operand as one, where they are given one by one."""
         attrs = {a.name: alias.value(kwargs.get(a.name, a.default)) for a in self.attributes}
         if any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
@@ -320,7 +321,7 @@ class Instruction(Facts):
         groups: list[tuple[Any, ...]] = [args[end - count : end] for end, count in zip(ends, counts, strict=True)]
         return tuple(group[0] if len(group) == 1 else group for group in groups)
 
-    def _fixed_operands(self, given: Mapping[str, Any], attrs: Mapping[str, Any]) -> list[Expr]:
+    def _fixed_operands(self, given: Mapping[str, object], attrs: Mapping[str, object]) -> list[Expr]:
         """The operands that are not variadic."""
         if self.scattered:
             self._check_combination((), attrs)
@@ -328,12 +329,12 @@ class Instruction(Facts):
             return [operand.convert(given[operand.name], self.name) for operand in self._fixed]
         return with_registers(self._fixed, given, self.register_counts(attrs), self.name, self.scattered)
 
-    def _check_combination(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
+    def _check_combination(self, operands: Sequence[Expr], attrs: Mapping[str, object]) -> None:
         wrong = self.check(operands, **attrs) if self.check else None
         if wrong:
             raise BadCombination(f"{self.name}: {wrong}")
 
-    def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> None:
+    def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, object]) -> None:
         """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
         self._check_combination(operands, attrs)
         space = str(attrs.get("space", "")).split("::")[0]
@@ -359,7 +360,7 @@ class Instruction(Facts):
 
     # -- executing in the simulator ------------------------------------------------------------------------------
 
-    def execute(self, gpu: object, thread: DivergentThread[Any], *operands: Any, **attrs: Any) -> Any:
+    def execute(self, gpu: object, thread: DivergentThread[Any], *operands: object, **attrs: object) -> Any:
         """Execute for the active lanes of a warp; a generator where the instruction is `blocking`.
 
         An instruction of single threads whose operands differ among lanes is executed once for each group of lanes
@@ -371,7 +372,7 @@ class Instruction(Facts):
         return self.semantics(gpu, thread, *operands, **attrs)
 
     def _groups(
-        self, gpu: object, thread: DivergentThread[Any], operands: tuple[Any, ...], attrs: Mapping[str, Any]
+        self, gpu: object, thread: DivergentThread[Any], operands: tuple[object, ...], attrs: Mapping[str, object]
     ) -> np.ndarray | None:
         results = None
         saved = thread.mask
@@ -385,7 +386,7 @@ class Instruction(Facts):
         return results
 
     def _blocking_groups(
-        self, gpu: object, thread: DivergentThread[Any], operands: tuple[Any, ...], attrs: Mapping[str, Any]
+        self, gpu: object, thread: DivergentThread[Any], operands: tuple[object, ...], attrs: Mapping[str, object]
     ) -> Blocking:
         saved = thread.mask
         for mask, values in thread.agreeing(operands):
@@ -398,7 +399,7 @@ class Instruction(Facts):
 class instruction(Facts):
     """The decorator that makes an entry of the table from the function below it."""
 
-    def __call__(self, semantics: Callable[..., Any]) -> Instruction:
+    def __call__(self, semantics: Callable[..., object]) -> Instruction:
         code, defaults = semantics.__code__, semantics.__kwdefaults__ or {}
         end = code.co_argcount + code.co_kwonlyargcount
         variadic = code.co_varnames[end : end + 1] if code.co_flags & inspect.CO_VARARGS else ()
@@ -424,7 +425,7 @@ class instruction(Facts):
         )
 
 
-def _hint(semantics: Callable[..., Any], name: str) -> Any:
+def _hint(semantics: Callable[..., object], name: str) -> Any:
     """An annotation of a function. Functions of a module share the value of equal texts."""
     return _meaning(semantics.__annotations__[name], semantics.__module__)
 
@@ -442,5 +443,5 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(inner)
 
 
-def _operand_type(hint: Any) -> OperandType:
+def _operand_type(hint: object) -> OperandType:
     return next(x for x in get_args(hint) if isinstance(x, OperandType))

@@ -24,7 +24,7 @@ def _copy(tail: str = "") -> Callable[..., str]:
     return template
 
 
-def _cached(operands: Sequence[Expr], bytes: int, cop: str, **_: Any) -> str | None:
+def _cached(operands: Sequence[Expr], bytes: int, cop: str, **_: object) -> str | None:
     return 'cop="cg" copies 16 bytes' if cop == "cg" and bytes != 16 else None
 
 

@@ -34,7 +34,7 @@ _BITS = {"e2m1": 4, "e2m3": 8, "e3m2": 8, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "f16
 """The width of each half of a pair."""
 
 
-def _carriers(dtype: str, atype: str, **_: Any) -> tuple[str, str]:
+def _carriers(dtype: str, atype: str, **_: object) -> tuple[str, str]:
     """The registers of the operands and of the result."""
     return _CARRIERS.get(atype, atype), _CARRIERS.get(dtype, dtype)
 
@@ -125,7 +125,7 @@ def cvt(
     return _given(result, dtype, value)
 
 
-def _to_float(value: Any, dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> np.ndarray:
+def _to_float(value: object, dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> np.ndarray:
     """The numbers in float64, all of type `dtype`."""
     target = FORMATS[dtype]
     if _is_float(atype):
@@ -172,16 +172,16 @@ def _range(dtype: str) -> tuple[int, int]:
     return (0, (1 << width) - 1) if dtype[0] == "u" else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
 
 
-def _integers(value: Any, dtype: str, sat: bool) -> np.ndarray:
+def _integers(value: object, dtype: str, sat: bool) -> np.ndarray:
     low, high = _range(dtype)
-    out = []
+    out: list[int] = []
     for each in np.atleast_1d(np.asarray(value, object)).ravel().tolist():
         number = int(each)
         out.append(min(max(number, low), high) if sat else (number - low) % (high - low + 1) + low)
     return np.array(out, np.uint64 if dtype == "u64" else np.int64)
 
 
-def _numbers(value: Any, kind: str, ftz: bool = False) -> np.ndarray:
+def _numbers(value: object, kind: str, ftz: bool = False) -> np.ndarray:
     """Values of a floating-point type, or their bits, in float64."""
     values = np.atleast_1d(np.asarray(value))
     if kind in ("f32", "f64"):
@@ -192,7 +192,7 @@ def _numbers(value: Any, kind: str, ftz: bool = False) -> np.ndarray:
     return FORMATS[kind].decoded(values.astype(np.uint64) & np.uint64(0xFFFF))
 
 
-def _given(result: np.ndarray, dtype: str, *values: Any) -> Any:
+def _given(result: np.ndarray, dtype: str, *values: object) -> Any:
     """A result as a kernel has it: floating-point numbers of 32 and 64 bits as these, all others as integers."""
     if dtype in ("f32", "f64"):
         out = result.astype(np.float32 if dtype == "f32" else np.float64)
@@ -247,7 +247,7 @@ def _forms(dtype: str, atype: str) -> tuple[tuple[str, ...], tuple[bool, ...], b
     return None
 
 
-def _small(dtype: str, atype: str, **_: Any) -> str:
+def _small(dtype: str, atype: str, **_: object) -> str:
     order = "{.relu}{.satfinite}" if dtype in ("f16", "bf16", "f16x2", "bf16x2") else "{.satfinite}{.relu}"
     head = f"cvt{{.rounding}}{order}.{dtype}.{atype}"
     if dtype == "e2m1x2":
@@ -304,7 +304,7 @@ _NEAREST: Mapping[str, Any] = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16
 """The pairs that NumPy rounds to by itself."""
 
 
-def _nearest(value: Any, dtype: Any) -> np.ndarray:
+def _nearest(value: object, dtype: Any) -> np.ndarray:
     """The bits, int64, of numbers of float32 in a format of 16 bits."""
     numbers = np.atleast_1d(np.asarray(value, np.float32))
     with np.errstate(all="ignore"):
@@ -324,7 +324,7 @@ def _word(numbers: np.ndarray, kind: str, rounding: str, relu: bool, satfinite: 
     return target.encoded(near)
 
 
-def _halves(value: Any, kind: str) -> tuple[np.ndarray, np.ndarray]:
+def _halves(value: object, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of a pair, the upper half first."""
     words = np.atleast_1d(np.asarray(value)).astype(np.uint64)
     bits = _BITS[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,12 @@ def pmevent(gpu: Machine, thread: Thread, *, event: int = 0) -> None:
     """Signal an event, 0 to 15, to a profiler. In the simulator it has no effect."""
 
 
+def _of_lane(value: any_value, lane: int) -> Any:
+    """The number of one lane."""
+    values: Any = value
+    return values[lane].item() if isinstance(value, np.ndarray) else values
+
+
 @instruction(
     "",
     name="printf",
@@ -60,7 +67,7 @@ def printf(gpu: Machine, thread: Thread, *values: any_value, format: str) -> Non
     text = CONVERSION.sub(lambda m: f"%{m['flags']}{m['letter']}", format)
     letters = [m["letter"] for m in CONVERSION.finditer(format) if m["letter"] != "%"]
     for lane in thread.mask.lanes.tolist():
-        own = [v[lane].item() if isinstance(v, np.ndarray) else v for v in values]
+        own = [_of_lane(v, lane) for v in values]
         try:
             shown = tuple(int(v) & 0xFF if letter == "c" else v for letter, v in zip(letters, own, strict=True))
             sys.stdout.write(text % shown)

@@ -52,7 +52,7 @@ def _compute(function: Callable[..., Any], rounding: str, *values: Any) -> Any:
     return out if varies else np.float64(out[0])
 
 
-def _opposite(function: Callable[..., Any], numbers: tuple[float, ...]) -> bool:
+def _opposite(function: Callable[..., object], numbers: tuple[float, ...]) -> bool:
     """Return whether a zero is the sum of numbers with different signs, which is negative when sums are rounded down.
     """
     if function is _product:

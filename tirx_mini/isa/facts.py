@@ -103,7 +103,7 @@ class CudaName:
     """
 
     name: str
-    fixed: Mapping[str, int] = field(default_factory=dict)
+    fixed: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 Ptx = str | Callable[..., str]
@@ -171,7 +171,9 @@ class Facts:
     cost: str
     isa: str = ""
     max_sm: int | None = None
-    only_on: Mapping[tuple[str, object], tuple[int, ...]] = field(default_factory=dict)
+    only_on: Mapping[tuple[str, object], tuple[int, ...]] = field(
+        default_factory=dict[tuple[str, object], tuple[int, ...]]
+    )
     barrier: BarrierEffect | None = None
     adds_arrival: bool = False
     reads: Memory = Memory.NONE

@@ -5,12 +5,22 @@ PTX ISA: "Alternate Floating-Point Data Formats"; the rounding modes are those o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.records import dataclass
+
+Calculation = (
+    Callable[[Any], Any]
+    | Callable[[Any, Any], Any]
+    | Callable[[Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any], Any]
+)
+"""A function of one to four numbers of NumPy, or of arrays of them."""
+where: Callable[[Any, Any, Any], np.ndarray] = np.where
+"""`numpy.where` of values of any types, whose result has no type in NumPy's annotations."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +92,15 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
     zero, "rm" down, "rp" up."""
     if rounding == "rna":
         return np.copysign(np.floor(np.abs(values) + 0.5), values)
-    function: Any = {"rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil}[rounding]
-    return function(values)
+    functions: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+        "rn": np.rint, "rz": np.trunc, "rm": np.floor, "rp": np.ceil,
+    }  # fmt: skip
+    return functions[rounding](values)
 
 
 def flushed(numbers: Any) -> Any:
     """Numbers whose subnormals of float32 are replaced by zeros of their signs."""
-    return np.where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
+    return where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
 
 
 def sum_to_odd(a: Any, b: Any) -> Any:
@@ -150,4 +162,4 @@ def greatest(a: Any, b: Any) -> Any:
 
 
 def _with_zeros(found: Any, a: Any, b: Any, zeros: Any) -> Any:
-    return np.where(np.equal(a, 0) & np.equal(b, 0), zeros, found)[()]
+    return where(np.equal(a, 0) & np.equal(b, 0), zeros, found)[()]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.ir import HANDLE, AddressOf, BufferLoad, Expr, TirxError, as_expr, binary, const, int_value, simplify
+from tirx_mini.narrowing import is_listed
 from tirx_mini.records import replace
 
 from .operands import BadCombination, Operand
 
 
 def with_registers(
-    operands: Sequence[Operand], given: Mapping[str, Any], counts: Mapping[str, int], instruction: str, scattered: bool
+    operands: Sequence[Operand],
+    given: Mapping[str, object],
+    counts: Mapping[str, int],
+    instruction: str,
+    scattered: bool,
 ) -> list[Expr]:
     """The operands of a call, where each operand in `counts` has that many 32-bit registers.
 
@@ -21,7 +25,7 @@ def with_registers(
     groups: list[tuple[Expr, ...]] = []
     for operand in operands:
         value = given[operand.name]
-        if operand.name in counts and (scattered or isinstance(value, (list, tuple))):
+        if operand.name in counts and (scattered or is_listed(value)):
             groups.append(register_pointers(operand, value, counts[operand.name], instruction))
         else:
             groups.append((operand.convert(value, instruction),))
@@ -36,13 +40,13 @@ def with_registers(
     return [pointer for group in groups for pointer in group]
 
 
-def register_pointers(operand: Operand, value: Any, count: int, instruction: str) -> tuple[AddressOf, ...]:
+def register_pointers(operand: Operand, value: object, count: int, instruction: str) -> tuple[AddressOf, ...]:
     """The pointers of an operand of `count` 32-bit registers: one where they lie side by side, else one for each.
 
     value: a pointer to the first, or a list with a pointer to each, or with each as an element of a buffer. Raises
         `TirxError`, which names `instruction`.
     """
-    given = list(value) if isinstance(value, (list, tuple)) else [value]
+    given = list(value) if is_listed(value) else [value]
     if len(given) not in (1, count):
         raise TirxError(
             f"{operand.name!r} of {instruction} is {count} registers, but {len(given)} pointers are given",
@@ -60,7 +64,7 @@ def each_register(pointer: AddressOf, count: int) -> tuple[AddressOf, ...]:
     return tuple(replace(pointer, indices=(*outer, end)) for end in ends)
 
 
-def _pointer(operand: Operand, value: Any, instruction: str) -> AddressOf:
+def _pointer(operand: Operand, value: object, instruction: str) -> AddressOf:
     if isinstance(value, BufferLoad) and value.buffer.scope == "local" and not value.buffer.scalar:
         value = AddressOf(HANDLE, value.buffer, value.indices, span=value.span)
     pointer = operand.convert(value, instruction)

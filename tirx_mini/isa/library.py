@@ -7,13 +7,13 @@ a few units of the last place away (CUDA C++ Programming Guide: "Mathematical Fu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .core import Instruction, instruction
 from .facts import CudaName, Scope
+from .floats import Calculation
 from .machine import Machine, Thread
 from .operands import f32, f64, s32
 
@@ -26,19 +26,19 @@ def _facts(name: str, cost: str, cuda: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rounded(function: Callable[..., Any], *values: Any) -> Any:
+def _rounded(function: Calculation, *values: Any) -> Any:
     """`function` of float32 values, computed in float64 and rounded."""
     with np.errstate(all="ignore"):
         return np.float32(function(*(np.float64(value) for value in values)))
 
 
-def _exact(function: Callable[..., Any], *values: Any) -> Any:
+def _exact(function: Calculation, *values: Any) -> Any:
     """`function` of float64 values."""
     with np.errstate(all="ignore"):
         return np.float64(function(*(np.float64(value) for value in values)))
 
 
-def _double(name: str, compute: Callable[..., Any], doc: str, cost: str = "special") -> Instruction:
+def _double(name: str, compute: Calculation, doc: str, cost: str = "special") -> Instruction:
     """The function `name` of one float64."""
 
     def double(gpu: Machine, thread: Thread, x: f64) -> f64:
@@ -48,7 +48,7 @@ def _double(name: str, compute: Callable[..., Any], doc: str, cost: str = "speci
     return instruction("", **_facts(f"{name}.f64", cost, name))(double)
 
 
-def _unary(name: str, compute: Callable[..., Any], doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
+def _unary(name: str, compute: Calculation, doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
     """The functions of one float32 and of one float64. compute: the same of NumPy's numbers."""
 
     def single(gpu: Machine, thread: Thread, x: f32) -> f32:
@@ -58,7 +58,7 @@ def _unary(name: str, compute: Callable[..., Any], doc: str, cost: str = "specia
     return instruction("", **_facts(f"{name}f", cost, f"{name}f"))(single), _double(name, compute, doc, cost)
 
 
-def _binary(name: str, compute: Callable[..., Any], doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
+def _binary(name: str, compute: Calculation, doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
     """The functions of two numbers, `x` and `y`."""
 
     def single(gpu: Machine, thread: Thread, x: f32, y: f32) -> f32:

@@ -68,7 +68,7 @@ class DivergentThread(Protocol[LanesT]):
 
     mask: LanesT
 
-    def agreeing(self, operands: Sequence[Any], /) -> Iterator[tuple[LanesT, tuple[Any, ...]]]:
+    def agreeing(self, operands: Sequence[object], /) -> Iterator[tuple[LanesT, tuple[Any, ...]]]:
         """Groups of active lanes that give the same operands, with these as scalars."""
         ...
 
@@ -162,7 +162,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         """The same, as a fault: for an instruction with .aligned."""
         ...
 
-    def named_lanes(self, mask: Any, what: str, /) -> None:
+    def named_lanes(self, mask: object, what: str, /) -> None:
         """Record a finding if the active lanes are not the lanes that the operand `mask` of `what` names."""
         ...
 
@@ -170,7 +170,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
         ...
 
-    def computed(self, function: str, values: tuple[Any, ...], dtype: str, /) -> np.ndarray | None:
+    def computed(self, function: str, values: tuple[object, ...], dtype: str, /) -> np.ndarray | None:
         """The result of a CUDA C++ function for the values of 32 lanes, as `dtype`; None without a definition."""
         ...
 
@@ -291,7 +291,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def store_memory(
-        self, thread: ThreadT, access: MemoryAccess, address: Addresses, values: Sequence[Any], /
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, values: Sequence[object], /
     ) -> None:
         """Store values side by side, each a number or an array of 32 lanes."""
         ...
@@ -303,7 +303,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def update_memory(
-        self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: Any, compare: Any, /
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object, /
     ) -> Any:
         """An atomic operation of each active lane; the old values, an array of 32 lanes. compare: for op = "cas"."""
         ...
@@ -346,7 +346,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Arrive at a named barrier that `threads` threads complete."""
         ...
 
-    def bar_count(self, thread: ThreadT, number: int, holds: Any, /) -> Generator[object, None, int]:
+    def bar_count(self, thread: ThreadT, number: int, holds: object, /) -> Generator[object, None, int]:
         """Arrive, block until all threads of the CTA have, and count those for which a condition holds."""
         ...
 
@@ -504,7 +504,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- the rest
 
-    def shuffle(self, thread: ThreadT, value: Any, source: np.ndarray, mask: Any = None, /) -> Any:
+    def shuffle(self, thread: ThreadT, value: object, source: np.ndarray, mask: object = None, /) -> Any:
         """In each lane, the value of the lane that `source`, int[32], names.
 
         mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import indent
 from typing import Any
 
@@ -27,7 +27,7 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
 
     A variadic operand has a star before its name. What the alias gives already is left out.
     """
-    preset = alias.preset if alias is not None else {}
+    preset: Mapping[str, object] = alias.preset if alias is not None else {}
     if alias is not None and alias.order:
         yield from _ordered(entry, alias)
         return
@@ -50,11 +50,11 @@ def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
     yield from ((name, default if place > last else ...) for place, (name, default) in enumerate(order))
 
 
-def _first(values: tuple[Any, ...]) -> Any:
+def _first(values: tuple[object, ...]) -> Any:
     return None if values[0] is ... else values[0]
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """A Python value as source text, with double quotes."""
     return json.dumps(value) if isinstance(value, str) else repr(value)
 

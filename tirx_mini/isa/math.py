@@ -14,21 +14,21 @@ import numpy as np
 
 from .core import instruction
 from .facts import Scope
-from .floats import sum_to_odd
+from .floats import Calculation, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, s32, u32, u64
 
 _SMALLEST = np.finfo(np.float32).tiny
 
 
-def _rounded(function: Callable[..., Any], *values: Any, ftz: bool = False) -> Any:
+def _rounded(function: Calculation, *values: Any, ftz: bool = False) -> Any:
     """`function` of float32 values, computed in float64 and rounded; with `ftz`, subnormal values are zero."""
     with np.errstate(all="ignore"):
         inputs = [_flushed(np.float32(value), ftz) for value in values]
         return _flushed(np.float32(function(*(np.float64(value) for value in inputs))), ftz)
 
 
-def _flushed(value: Any, ftz: bool) -> Any:
+def _flushed(value: np.float32 | np.ndarray, ftz: bool) -> Any:
     return np.where(np.abs(value) < _SMALLEST, value * np.float32(0), value)[()] if ftz else value
 
 
@@ -168,7 +168,7 @@ def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f
     return found.astype(np.float32)[()]
 
 
-def _lanes(values: tuple[Any, ...], function: Callable[..., int]) -> Any:
+def _lanes(values: tuple[object, ...], function: Callable[[int], int] | Callable[[int, int, int], int]) -> Any:
     """A function of integers, in each lane."""
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
     out = np.array([function(*map(int, each)) for each in zip(*columns, strict=True)], np.int64)

@@ -26,8 +26,12 @@ def _template(direction: str) -> Callable[..., str]:
     return template
 
 
-def _registers(num: int, **_: Any) -> int:
+def _registers(num: int, **_: object) -> int:
     return num
+
+
+def _registers_of_bytes(num: int, **_: object) -> int:
+    return 2 * num
 
 
 @instruction(
@@ -85,7 +89,7 @@ def stmatrix(
     min_sm=100,
     isa="ldmatrix",
     cost="matrix",
-    registers=lambda num, **_: 2 * num,
+    registers=_registers_of_bytes,
     scattered=True,
     reads=Memory.SHARED,
 )

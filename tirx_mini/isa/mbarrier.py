@@ -73,6 +73,10 @@ _TOKEN: dict[str, Any] = {
 }  # fmt: skip
 
 
+_COUNTED: dict[str, Any] = {**_TOKEN, "min_sm": 90}
+_EXPECTING: dict[str, Any] = {**_COUNTED, "barrier": BarrierEffect.ARRIVE_EXPECT_TX}
+
+
 @instruction("mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}];", name="mbarrier.arrive.state", **_TOKEN)
 def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> u64:
     """As `mbarrier.arrive`; the result is the state of `bar` before, for which `mbarrier.test_wait.state` waits.
@@ -86,7 +90,7 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
 @instruction(
     "mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}], {count};",
     name="mbarrier.arrive.count.state",
-    **{**_TOKEN, "min_sm": 90},
+    **_COUNTED,
 )
 def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
     """As `mbarrier.arrive.state`, for `count` arrivals of each thread."""
@@ -96,7 +100,7 @@ def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddre
 
 @instruction(
     "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 {result}, [{bar}], {bytes};",
-    name="mbarrier.arrive.expect_tx.state", **{**_TOKEN, "barrier": BarrierEffect.ARRIVE_EXPECT_TX, "min_sm": 90},
+    name="mbarrier.arrive.expect_tx.state", **_EXPECTING,
 )  # fmt: skip
 def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> u64:
     """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before."""

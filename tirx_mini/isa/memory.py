@@ -57,7 +57,7 @@ def _held(type: str, returned: str) -> str:
 
 
 def _combination(
-    operands: Sequence[Expr], sem: str, scope: str, space: str, cop: str, evict: str, **others: Any
+    operands: Sequence[Expr], sem: str, scope: str, space: str, cop: str, evict: str, **others: object
 ) -> str | None:
     """The mistake in the modifiers of a load or a store (PTX ISA: "ld", "st", syntax)."""
     named = f'sem="{sem}"' if sem else "an access without sem"
@@ -122,12 +122,12 @@ def ld(
     return gpu.load_memory(thread, access(sem, scope, space, type, 1, returned, nc, evict), address)
 
 
-def _registers(vec: str, **_: Any) -> int:
+def _registers(vec: str, **_: object) -> int:
     return _WORDS[vec]
 
 
 def _vector(head: str) -> Callable[..., str]:
-    def template(vec: str, **_: Any) -> str:
+    def template(vec: str, **_: object) -> str:
         registers = "{{dst}}" if vec else "{dst}"
         return f"{head} {registers}, [{{address}}];"
 
@@ -172,7 +172,7 @@ def ld_registers(
     gpu.load_registers(thread, access(sem, scope, space, type, _WORDS[vec], nc=nc, evict=evict), address, dst)
 
 
-def _store(vec: str, **_: Any) -> str:
+def _store(vec: str, **_: object) -> str:
     values = "{{values}}" if vec else "{values}"
     return f"st{{.sem}}{{.scope}}{{.space}}{{.cop}}{{.evict}}{{.vec}}{{.type}} [{{address}}], {values};"
 
@@ -208,7 +208,7 @@ def st(
     gpu.store_memory(thread, access(sem, scope, space, type, len(values)), address, values)
 
 
-def _store_registers(vec: str, **_: Any) -> str:
+def _store_registers(vec: str, **_: object) -> str:
     registers = "{{src}}" if vec else "{src}"
     return f"st{{.sem}}{{.scope}}{{.space}}{{.cop}}{{.evict}}{{.vec}}{{.type}} [{{address}}], {registers};"
 
@@ -257,7 +257,7 @@ _TYPES = {
 """The types of each operation (PTX ISA: "atom")."""
 
 
-def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: Any) -> str | None:
+def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: object) -> str | None:
     if type not in _TYPES[op]:
         return f"{op} has the types {', '.join(_TYPES[op])}, not {type}"
     return None
@@ -266,7 +266,7 @@ def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: Any) -> 
 def _operation(head: str, tail: str) -> Callable[..., str]:
     """The PTX: bitwise operations are untyped, and sums of 64-bit integers wrap as unsigned ones do."""
 
-    def template(op: str, type: str, **_: Any) -> str:
+    def template(op: str, type: str, **_: object) -> str:
         shown = f"b{type[1:]}" if op in _BITWISE else "u64" if (op, type) == ("add", "s64") else type
         return f"{head}{{.sem}}{{.scope}}{{.space}}{{.op}}{'.noftz' * (type in ('f16', 'bf16'))}.{shown} {tail}"
 
@@ -306,7 +306,7 @@ def atom(
     return gpu.update_memory(thread, _atomic(sem, scope, space, type, returned), address, op, value, None)
 
 
-def _swap(type: str, **_: Any) -> str:
+def _swap(type: str, **_: object) -> str:
     return f"atom{{.sem}}{{.scope}}{{.space}}.cas.b{type[1:]} {{result}}, [{{address}}], {{compare}}, {{value}};"
 
 

@@ -53,7 +53,7 @@ def _bits(kind: str) -> int:
     return DataType(DTYPES[kind]).bits
 
 
-def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, **_: Any) -> Mapping[str, int]:
+def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, **_: object) -> Mapping[str, int]:
     m, n, k = _sizes(shape)
     elements = {"d": (m * n, d_type), "a": (m * k, a_type), "b": (n * k, b_type), "c": (m * n, c_type)}
     return {name: max(1, count * _bits(kind) // 1024) for name, (count, kind) in elements.items()}
@@ -93,7 +93,7 @@ def _holds(dtype: DataType, kind: str) -> bool:
 _MMA = "mma.sync.aligned.{shape}.{a_layout}.{b_layout}{.satfinite}.{d_type}.{a_type}.{b_type}.{c_type}"
 
 
-def _with_zeros(d_type: str, **_: Any) -> str:
+def _with_zeros(d_type: str, **_: object) -> str:
     zeros = ", ".join(["zero"] * (2 if d_type == "f16" else 4))
     return f"""{{
     .reg .b32 zero;
@@ -177,7 +177,7 @@ def mma_sync_zero(
     thread.multiply_matrices(d, a, b, None, _product(shape, a_type, b_type, d_type, satfinite))
 
 
-def _quad_registers(d_type: str, **_: Any) -> Mapping[str, int]:
+def _quad_registers(d_type: str, **_: object) -> Mapping[str, int]:
     sums = 8 if d_type == "f32" else 4
     return {"d": sums, "a": 2, "b": 2, "c": sums}
 

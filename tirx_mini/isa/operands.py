@@ -80,6 +80,8 @@ class Access(Flag):
     UPDATE = READ | WRITE
 
 
+_FLAGS: tuple[type, ...] = (bool, int, np.bool_)
+
 @dataclass(frozen=True)
 class OperandType:
     """The type of an operand or a result.
@@ -155,7 +157,7 @@ class Operand:
     type: OperandType
     variadic: bool = False
 
-    def convert(self, value: Any, instruction: str) -> Expr:
+    def convert(self, value: object, instruction: str) -> Expr:
         """`value` as an expression of the operand's type; raises `TirxError`, which names `instruction`."""
         kind, dtype = self.type.kind, self.type.dtype
         needed = f"{self.name!r} of {instruction} needs {self.type.what}"
@@ -170,7 +172,7 @@ class Operand:
             return as_bool(expr)
         return expr if dtype is None or kind is OperandKind.TENSOR_MAP else cast(dtype, expr)
 
-    def _expression(self, value: Any, needed: str) -> Expr:
+    def _expression(self, value: object, needed: str) -> Expr:
         """`value` as an expression: a barrier as a pointer to it, a buffer as its address or its first element."""
         kind, given = self.type.kind, value
         if kind.in_shared_memory:
@@ -197,7 +199,7 @@ class Operand:
             return False
         return kind is OperandKind.PREDICATE or not dtype.is_integer or expr.dtype.is_integer or expr.dtype.is_bool
 
-    def _pointer(self, expr: Expr, needed: str, given: Any) -> Expr:
+    def _pointer(self, expr: Expr, needed: str, given: object) -> Expr:
         """A pointer to shared or global memory; an integer can be an address of the cluster's shared memory."""
         scope = "shared" if self.type.kind.in_shared_memory else "global"
         if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
@@ -211,7 +213,7 @@ class Operand:
             return cast(UINT32, expr)
         raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=given)
 
-    def _generic(self, expr: Expr, needed: str, given: Any) -> Expr:
+    def _generic(self, expr: Expr, needed: str, given: object) -> Expr:
         """A pointer to shared or global memory, or an address of the cluster's shared memory."""
         if isinstance(expr, AddressOf) and expr.buffer.scope in ("global", "shared"):
             return expr
@@ -224,7 +226,7 @@ class Operand:
         raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=given)
 
 
-def _stored_there(element: BufferLoad, needed: str, given: Any) -> TirxError:
+def _stored_there(element: BufferLoad, needed: str, given: object) -> TirxError:
     """The error for an element where a pointer to it is needed."""
     place = f"{element.buffer.name}.ptr_to([{', '.join(map(repr, element.indices))}])"
     message = f"{needed}, but {described(element)} is the value stored there"
@@ -244,7 +246,7 @@ class Barriers(Protocol):
         """The name that the kernel has for it."""
         ...
 
-    def ptr_to(self, indices: Any) -> Expr:
+    def ptr_to(self, indices: object) -> Expr:
         """A pointer to one of the barriers."""
         ...
 
@@ -328,7 +330,7 @@ class Attribute:
         """Return whether a call must give it a value."""
         return self.default is inspect.Parameter.empty
 
-    def convert(self, value: Any, instruction: str) -> Any:
+    def convert(self, value: object, instruction: str) -> Any:
         """`value` as the modifier's; raises `TirxError`, which names `instruction`."""
         if isinstance(value, Expr):
             known = getattr(value, "value", None)
@@ -347,7 +349,7 @@ class Attribute:
         if self.texts and not isinstance(value, str):
             message = f"{self.name!r} of {instruction} must be a string, not {described(value)}"
             raise TirxError(message, about=value)
-        if self.flags and not isinstance(value, (bool, int, np.bool_)):
+        if self.flags and not isinstance(value, _FLAGS):
             message = f"{self.name!r} of {instruction} must be True or False, not {described(value)}"
             raise TirxError(message, about=value)
         if self.counts and value is not None and (not isinstance(value, int) or value < 0):

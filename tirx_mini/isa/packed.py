@@ -12,7 +12,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Scope
-from .floats import FORMATS, greatest, least, sum_to_odd
+from .floats import FORMATS, Calculation, greatest, least, sum_to_odd, where
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
@@ -46,18 +46,18 @@ def _sum(x: Any, y: Any, rounding: str) -> Any:
     return np.where((total == 0) & (np.signbit(x) != np.signbit(y)), -0.0, total)
 
 
-def _compute(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+def _compute(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
     """`function` of float32 values, with one rounding."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
     with np.errstate(all="ignore"):
         return _flushed(_rounded(function(*flushed), rounding), ftz).astype(np.float32)[()]
 
 
-def _flushed(value: Any, ftz: bool) -> Any:
-    return np.where(np.abs(value) < _SMALLEST, value * np.float32(0), value) if ftz else np.asarray(value)
+def _flushed(value: Any, ftz: bool) -> np.ndarray:
+    return where(np.abs(value) < _SMALLEST, value * np.float32(0), value) if ftz else np.asarray(value)
 
 
-def _pairs(function: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+def _pairs(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
     """The same for pairs, uint64."""
     halves = [np.atleast_1d(np.asarray(value, np.uint64)).view(np.float32).reshape(-1, 2) for value in values]
     result = np.ascontiguousarray(_compute(function, rounding, ftz, *halves), np.float32)
@@ -121,7 +121,7 @@ def fma_f32(
     return _compute(lambda x, y, z: _sum(x * y, z, rounding), rounding, ftz, a, b, c)
 
 
-def _extreme(function: Callable[..., Any], nan: bool, ftz: bool, *values: Any) -> Any:
+def _extreme(function: Callable[[Any, Any], Any], nan: bool, ftz: bool, *values: Any) -> Any:
     """The least or the greatest number; a NaN is left out, or with `nan` the result."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz) for value in values]
     found = flushed[0]
@@ -133,7 +133,7 @@ def _extreme(function: Callable[..., Any], nan: bool, ftz: bool, *values: Any) -
 
 
 def _with_nan(op: str, operands: str) -> Callable[..., str]:
-    def template(nan: bool, **_: Any) -> str:
+    def template(nan: bool, **_: object) -> str:
         return f"{op}{{.ftz}}{'.NaN' if nan else ''}.f32 {{result}}, {operands};"
 
     return template
@@ -163,10 +163,10 @@ def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool 
     return _extreme(least, nan, ftz, a, b, c)
 
 
-def _bfloats(function: Callable[..., Any], nan: bool, *values: Any) -> Any:
+def _bfloats(function: Callable[[Any, Any], Any], nan: bool, *values: object) -> Any:
     """The same for pairs of bfloat16, in 32 bits."""
     words = [np.atleast_1d(np.asarray(value)).astype(np.uint64) for value in values]
-    halves = []
+    halves: list[np.ndarray] = []
     for shift in (0, 16):
         numbers = [FORMATS["bf16"].decoded((word >> np.uint64(shift)) & np.uint64(0xFFFF)) for word in words]
         found = np.atleast_1d(_extreme(function, nan, False, *numbers)).astype(np.float64)
@@ -187,7 +187,7 @@ def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["",
     return _bfloats(least, nan == "NaN", a, b)
 
 
-def _fused_halves(kind: str, *values: Any) -> Any:
+def _fused_halves(kind: str, *values: object) -> Any:
     """a b + c of the halves of three words, each with one rounding."""
     words = [np.atleast_1d(np.asarray(value, np.uint64)) for value in values]
     result = np.zeros(np.broadcast(*words).shape, np.int64)

@@ -27,7 +27,7 @@ _DIGITS = 2 * 1100
 """Bits behind the point of a root: more than any format has."""
 
 
-def _rounded(exact: Fraction, kind: Any, rounding: str) -> float:
+def _rounded(exact: Fraction, kind: object, rounding: str) -> float:
     """A positive or negative number in a format."""
     digits, smallest, top = _SHAPES[kind]
     size = abs(exact)
@@ -69,7 +69,9 @@ def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: An
     return out if varies else out[0]
 
 
-def _single(exact: Callable[..., Fraction], usual: Callable[..., Any], rounding: str, ftz: bool, *values: Any) -> Any:
+def _single(
+    exact: Callable[..., Fraction], usual: Callable[..., object], rounding: str, ftz: bool, *values: object
+) -> Any:
     """The same in float32, whose subnormal numbers may be zero."""
     given = [flushed(np.asarray(value, np.float32)) for value in values] if ftz else values
     result = _compute(exact, usual, np.float32, rounding, *given)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from tirx_mini.ir import (
     BOOL,
@@ -32,6 +31,10 @@ from tirx_mini.records import dataclass
 from .operands import REGISTER_TYPES
 from .table import TABLE
 
+Unary = Callable[[Expr], Expr]
+Binary = Callable[[Expr, Expr], Expr]
+Compute = Unary | Binary | Callable[[Expr, Expr, Expr], Expr]
+"""The value of an instruction of one, two or three operands."""
 TYPES: Mapping[str, DataType] = {
     **{name: DataType(dtype) for name, dtype in REGISTER_TYPES.items()},
     "pred": BOOL, "f16x2": DataType("uint32"), "bf16x2": DataType("uint32"),
@@ -46,7 +49,7 @@ _ORDERED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 _OF_UNSIGNED = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 
 
-def bits_as(dtype: DataType, value: Any) -> Expr:
+def bits_as(dtype: DataType, value: object) -> Expr:
     """`value` in a register of `dtype`: by its bits where it has as many, else converted."""
     if not isinstance(value, Expr) and isinstance(value, (bool, int, float)):
         return const(value, dtype)
@@ -126,7 +129,7 @@ def _high(a: Expr, b: Expr) -> Expr:
     return cast(a.dtype, binary(">>", _wide(a, b), const(a.dtype.bits, f"{a.dtype.code}{2 * a.dtype.bits}")))
 
 
-def _extreme(op: str) -> Callable[..., Expr]:
+def _extreme(op: str) -> Binary:
     """The lesser or the greater number; of floats, a NaN is left out, and -0 is less than +0."""
 
     def chosen(a: Expr, b: Expr) -> Expr:
@@ -141,7 +144,7 @@ def _extreme(op: str) -> Callable[..., Expr]:
     return chosen
 
 
-def _each_half(function: Callable[..., Expr], half: DataType) -> Callable[..., Expr]:
+def _each_half(function: Compute, half: DataType) -> Callable[..., Expr]:
     """`function` of the halves of packed words."""
 
     def packed(*words: Expr) -> Expr:
@@ -157,7 +160,7 @@ def _difference(a: Expr, b: Expr) -> Expr:
     return select(binary("<", a, b), _wrapped("-", b, a), _wrapped("-", a, b))
 
 
-def _logic(op: str, condition: str) -> Callable[..., Expr]:
+def _logic(op: str, condition: str) -> Binary:
     return lambda a, b: binary(condition, a, b) if a.dtype.is_bool else binary(op, a, b)
 
 
@@ -176,7 +179,7 @@ class Row:
 
     name: str
     types: Sequence[str]
-    compute: Callable[..., Expr]
+    compute: Compute
     arity: int
     words: tuple[str, ...] = ()
     operands: Mapping[int, str] | None = None
@@ -188,7 +191,7 @@ def _doubled(dtype: DataType) -> DataType:
     return DataType(f"{dtype.code}{2 * dtype.bits}")
 
 
-def _compared(op: str) -> Callable[..., Expr]:
+def _compared(op: str) -> Binary:
     return lambda a, b: binary(op, a, b)
 
 
@@ -197,19 +200,19 @@ def _unordered(a: Expr, b: Expr) -> Expr:
     return binary("or", binary("!=", a, a), binary("!=", b, b))
 
 
-def _of_numbers(op: str) -> Callable[..., Expr]:
+def _of_numbers(op: str) -> Binary:
     """A comparison of floats that is false where one is a NaN."""
     if op != "!=":
         return _compared(op)
     return lambda a, b: binary("or", binary("<", a, b), binary(">", a, b))
 
 
-def _or_nan(op: str) -> Callable[..., Expr]:
+def _or_nan(op: str) -> Binary:
     """A comparison of floats that is true where one is a NaN."""
     return lambda a, b: binary("or", _unordered(a, b), binary(op, a, b))
 
 
-def _flag(kind: str, compute: Callable[..., Expr]) -> Callable[..., Expr]:
+def _flag(kind: str, compute: Binary) -> Binary:
     """All bits, or 1.0, where a comparison holds; else 0."""
     dtype = TYPES[kind]
     yes = const(1.0, dtype) if dtype.is_float else const((1 << dtype.bits) - 1, dtype)
@@ -233,7 +236,7 @@ def _exponent(a: Expr) -> tuple[Expr, Expr, int]:
     return exponent, binary("&", word, const((1 << size) - 1, bare)), most
 
 
-def _property(word: str) -> Callable[..., Expr]:
+def _property(word: str) -> Unary:
     """testp: a property of a float."""
 
     def held(a: Expr) -> Expr:
@@ -260,7 +263,7 @@ def _low_24(a: Expr) -> Expr:
     return binary(">>", cast(a.dtype, binary("<<", cast("uint32", a), const(8, "uint32"))), const(8, a.dtype))
 
 
-def _product_24(part: str) -> Callable[..., Expr]:
+def _product_24(part: str) -> Binary:
     def product(a: Expr, b: Expr) -> Expr:
         wide = _wide(_low_24(a), _low_24(b))
         return cast(a.dtype, wide if part == "lo" else binary(">>", wide, const(16, wide.dtype)))
@@ -268,7 +271,7 @@ def _product_24(part: str) -> Callable[..., Expr]:
     return product
 
 
-def _approximate(name: str) -> Callable[..., Expr]:
+def _approximate(name: str) -> Unary:
     """An approximation of single precision, rounded to half precision, which the ISA bounds more loosely."""
 
     def value(a: Expr) -> Expr:
@@ -279,7 +282,7 @@ def _approximate(name: str) -> Callable[..., Expr]:
     return value
 
 
-def _mask(kind: str) -> Callable[..., Expr]:
+def _mask(kind: str) -> Binary:
     """bmsk: as many bits as `width` from `start` on; more than there are are cut off, or counts wrap around."""
 
     def bits(start: Expr, width: Expr) -> Expr:
@@ -292,7 +295,7 @@ def _mask(kind: str) -> Callable[..., Expr]:
     return bits
 
 
-def _extended(kind: str) -> Callable[..., Expr]:
+def _extended(kind: str) -> Binary:
     """szext: the lowest bits of a number, extended by zeros or by their sign."""
 
     def value(a: Expr, count: Expr) -> Expr:
@@ -304,7 +307,7 @@ def _extended(kind: str) -> Callable[..., Expr]:
     return value
 
 
-def _dot_2(half: str, a_type: str, b_type: str) -> Callable[..., Expr]:
+def _dot_2(half: str, a_type: str, b_type: str) -> Compute:
     """dp2a: c plus the products of the halves of `a` and of two bytes of `b`."""
 
     def part(word: Expr, size: int, place: int, kind: str) -> Expr:
@@ -319,7 +322,7 @@ def _dot_2(half: str, a_type: str, b_type: str) -> Callable[..., Expr]:
     return value
 
 
-def _setp(word: str, types: Sequence[str], compute: Callable[..., Expr]) -> Row:
+def _setp(word: str, types: Sequence[str], compute: Compute) -> Row:
     return Row("setp", types, compute, 2, (word,), result=lambda dtype: BOOL)
 
 
@@ -338,7 +341,7 @@ ROWS: tuple[Row, ...] = (
     Row("sad", _INTEGERS, lambda a, b, c: _wrapped("+", c, _difference(a, b)), 3),
     *(Row(op, _INTEGERS, _extreme(op), 2) for op in ("min", "max")),
     *(Row(op, (*_HALF, *_PACKED), _extreme(op), 2) for op in ("min", "max")),
-    *(Row(name, (*_HALF, *_PACKED), lambda a, b, op=op: binary(op, a, b), 2, bare=("rn",))
+    *(Row(name, (*_HALF, *_PACKED), _compared(op), 2, bare=("rn",))
       for name, op in (("add", "+"), ("sub", "-"), ("mul", "*"))),
     Row("abs", (*_SIGNED, *_HALF, *_PACKED, *_FLOATS), _magnitude, 1),
     Row("abs", ("f32",), lambda a: _magnitude(_flushed(a)), 1, ("ftz",)),
@@ -390,9 +393,9 @@ class Scalar:
     opcode: str
     operands: tuple[DataType, ...]
     result: DataType
-    compute: Callable[..., Expr]
+    compute: Compute
 
-    def __call__(self, *args: Any) -> Expr:
+    def __call__(self, *args: object) -> Expr:
         """The value, as an expression. Raises `TirxError` for another number of operands."""
         if len(args) != len(self.operands):
             count = f"{len(self.operands)} operand{'s' * (len(self.operands) != 1)}"

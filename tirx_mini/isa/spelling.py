@@ -13,9 +13,9 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from tirx_mini.ir import AddressOf, Buffer, TirxError, int_value
+from tirx_mini.narrowing import is_listed
 from tirx_mini.records import dataclass
 
 from .core import Instruction
@@ -43,11 +43,11 @@ class Part:
     """A part of an opcode. values: what it can be, with the modifiers that it then gives; absent: those without it, or
     None where it must be there. number: the modifier whose number is in it, with what is around."""
 
-    values: Mapping[str, Mapping[str, Any]]
-    absent: Mapping[str, Any] | None = None
+    values: Mapping[str, Mapping[str, object]]
+    absent: Mapping[str, object] | None = None
     number: tuple[str, str, str] | None = None
 
-    def given(self, word: str) -> Mapping[str, Any] | None:
+    def given(self, word: str) -> Mapping[str, object] | None:
         """The modifiers that `word` in this place gives, or None where it cannot be here."""
         if self.number is not None:
             name, before, after = self.number
@@ -68,21 +68,21 @@ class Form:
 
     entry: Instruction
     parts: tuple[Part, ...]
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, object]
     places: tuple[str | int, ...]
 
-    def read(self, words: Sequence[str]) -> Iterator[tuple[Mapping[str, Any], tuple[Part, ...]]]:
+    def read(self, words: Sequence[str]) -> Iterator[tuple[Mapping[str, object], tuple[Part, ...]]]:
         """The ways to read the words as the beginning of the opcode: (modifiers, the parts that are left)."""
         yield from self._read(tuple(words), self.parts, dict(self.attrs))
 
     def _read(
-        self, words: tuple[str, ...], parts: tuple[Part, ...], attrs: Mapping[str, Any]
-    ) -> Iterator[tuple[Mapping[str, Any], tuple[Part, ...]]]:
+        self, words: tuple[str, ...], parts: tuple[Part, ...], attrs: Mapping[str, object]
+    ) -> Iterator[tuple[Mapping[str, object], tuple[Part, ...]]]:
         if not words:
             yield attrs, parts
             return
         if parts:
-            let_out = {} if self._implied(parts[0]) else parts[0].absent
+            let_out: Mapping[str, object] | None = {} if self._implied(parts[0]) else parts[0].absent
             for given, left in ((parts[0].given(words[0]), words[1:]), (let_out, words)):
                 if given is not None and all(attrs.get(name, value) == value for name, value in given.items()):
                     yield from self._read(left, parts[1:], {**attrs, **given})
@@ -103,10 +103,10 @@ class Reading:
     """An instruction that an opcode names, with its modifiers and the places of its operands."""
 
     entry: Instruction
-    attrs: Mapping[str, Any]
+    attrs: Mapping[str, object]
     places: tuple[str | int, ...]
 
-    def arguments(self, args: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
+    def arguments(self, args: Sequence[object]) -> tuple[tuple[object, ...], dict[str, object], tuple[object, ...]]:
         """(operands, modifiers, destination) of a call with arguments in the order of PTX.
 
         The destination, an argument before the others, is optional; so are the numbers that PTX has in fixed places.
@@ -115,7 +115,7 @@ class Reading:
         places = [place for place in self.places if place != "result"]
         named = [place for place in places if isinstance(place, str)]
         flat = list(args)
-        destination: tuple[Any, ...] = ()
+        destination: tuple[object, ...] = ()
         variadic = {operand.name for operand in self.entry.operands if operand.variadic}
         many = next((place for place in named if place in variadic), None)
         if many is not None and self.entry.result is not None and flat and _in_registers(flat[0]):
@@ -136,14 +136,14 @@ class Reading:
         if len(flat) != len(named):
             raise TirxError(f"{self.entry.name} takes {', '.join(named) or 'no operands'}, but {len(flat)} are given")
         given = dict(zip(named, flat, strict=True))
-        operands: list[Any] = []
+        operands: list[object] = []
         for operand in self.entry.operands:
             value = given.pop(operand.name)
-            operands.extend(value if operand.variadic and isinstance(value, (list, tuple)) else [value])
+            operands.extend(value if operand.variadic and is_listed(value) else [value])
         return tuple(operands), {**self.attrs, **given}, destination
 
 
-    def _gathered(self, flat: list[Any], named: Sequence[str]) -> list[Any]:
+    def _gathered(self, flat: list[object], named: Sequence[str]) -> list[object]:
         """The arguments, with the registers of each operand, given one by one, as a tuple."""
         counts = self.entry.register_counts(self.attrs)
         many = [counts.get(place, 1) for place in named]
@@ -154,7 +154,7 @@ class Reading:
         return [group[0] if len(group) == 1 else group for group in groups]
 
 
-def _in_registers(arg: Any) -> bool:
+def _in_registers(arg: object) -> bool:
     """Return whether an argument is a place in registers."""
     pointer = arg.data if isinstance(arg, Buffer) else arg
     return isinstance(pointer, AddressOf) and pointer.buffer.scope == "local"
@@ -212,7 +212,7 @@ def opcode_of(name: str) -> str:
     return word.removesuffix("_")
 
 
-def _number(arg: Any) -> int | None:
+def _number(arg: object) -> int | None:
     return arg if isinstance(arg, int) else int_value(arg)
 
 
@@ -231,12 +231,12 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
     """The forms of an entry, one for each text that its PTX can be. Sequences of instructions have none."""
     attributes = {attribute.name: attribute for attribute in entry.attributes}
     if isinstance(entry.ptx, str):
-        texts: Iterator[tuple[str, Mapping[str, Any]]] = iter([(entry.ptx, {})])
+        texts = iter([(entry.ptx, dict[str, object]())])
     else:
         texts = _texts(entry, attributes)
     for text, attrs in texts:
         registers: dict[str, str] = {}
-        lines = []
+        lines: list[str] = []
         for line in text.splitlines():
             declared = re.fullmatch(r"\s*mov\.\w+ (\w+), (\S+);", line) or _NARROW.fullmatch(line)
             widened = _WIDE.fullmatch(line)
@@ -254,7 +254,7 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
         yield Form(entry, tuple(_parts(opcode, attributes, entry.implied)), attrs, tuple(_places(operands)))
 
 
-def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The PTX of an entry for all values of the modifiers that its template distinguishes."""
     assert callable(entry.ptx)
     named = [name for name in inspect.signature(entry.ptx).parameters if name in attributes]
@@ -265,7 +265,7 @@ def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[
         yield entry.ptx(**{**every, **given}), fixed
 
 
-def _values(attribute: Attribute) -> Sequence[Any]:
+def _values(attribute: Attribute) -> Sequence[object]:
     if attribute.choices is not None:
         return attribute.choices
     if isinstance(attribute.default, bool):

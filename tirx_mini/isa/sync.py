@@ -27,7 +27,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
     return gpu.bar_sync(thread, barrier_id, None)
 
 
-def _for_all(result: Any, condition: Any) -> Any:
+def _for_all(result: object, condition: object) -> Any:
     """A result that all lanes get, as an array where the operand is one."""
     return np.full(32, result) if isinstance(condition, np.ndarray) else result
 

@@ -63,7 +63,7 @@ class Overloads:
         self.path = path
         self.entries: list[tuple[Instruction, Alias]] = []
 
-    def call(self, *args: Any, span: Span | None = None, as_written: bool = False, **kwargs: Any) -> Call:
+    def call(self, *args: object, span: Span | None = None, as_written: bool = False, **kwargs: object) -> Call:
         """A call of the first one whose signature the arguments fit; raises `TirxError` where they fit none.
 
         as_written: whether the call remembers how it is written, for the printer.
@@ -71,7 +71,7 @@ class Overloads:
         return self.guarded(*args, span=span, as_written=as_written, **kwargs)[0]
 
     def guarded(
-        self, *args: Any, span: Span | None = None, as_written: bool = False, **kwargs: Any
+        self, *args: object, span: Span | None = None, as_written: bool = False, **kwargs: object
     ) -> tuple[Call, Any]:
         """The same, and the condition under which the call is executed (`Alias.guard`); None where it always is."""
         error: TirxError | None = None
@@ -94,7 +94,7 @@ class Overloads:
         raise error.at(span)
 
 
-def _without_guard(kwargs: Mapping[str, Any], alias: Alias) -> tuple[dict[str, Any], Any]:
+def _without_guard(kwargs: Mapping[str, object], alias: Alias) -> tuple[dict[str, Any], Any]:
     """The arguments of a call besides its guard, and the guard; None where there is no condition."""
     given = dict(kwargs)
     (always,) = alias.order[alias.guard]
@@ -107,7 +107,9 @@ def _fits(refused: TirxError) -> int:
     return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, OtherSignature) else 1
 
 
-def _written(path: str, entry: Instruction, alias: Alias, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Written:
+def _written(
+    path: str, entry: Instruction, alias: Alias, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Written:
     """The text of a call, for the printer."""
     fixed = [operand.name for operand in entry.operands if not operand.variadic]
     modifiers = [each.name for each in entry.attributes]

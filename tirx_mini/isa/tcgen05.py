@@ -166,7 +166,7 @@ def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescri
     return layout, (descriptor & START_BITS) << 4
 
 
-def decoded(thread: Thread, operand: str, decode: Callable[..., Any], *word: Any, what: str = "an MMA") -> Any:
+def decoded(thread: Thread, operand: str, decode: Callable[..., object], *word: object, what: str = "an MMA") -> Any:
     """The result of `decode` for a word; a fault where it raises `ValueError`. operand: of `what`, for the message."""
     try:
         return decode(*word)

@@ -24,12 +24,13 @@ _FACTS: dict[str, Any] = {
     "only_on": {("kind", "i8"): (100, 110)}, "reads": Memory.SHARED | Memory.TENSOR, "writes": Memory.TENSOR,
     "completion": Completion.COMMIT,
 }  # fmt: skip
+_WS: dict[str, Any] = {**_FACTS, "isa": "tcgen05.mma.ws"}
 _SCALED = ("f16", "tf32")
 """The kinds that have scale-input-d."""
 
 
 def _masked(a: str) -> Callable[..., str]:
-    def template(scale_input_d: int, **_: Any) -> str:
+    def template(scale_input_d: int, **_: object) -> str:
         scale = ", {scale_input_d}" if scale_input_d else ""
         return (
             f"tcgen05.mma.cta_group::{{cta_group}}.kind::{{kind}} "
@@ -117,7 +118,7 @@ def tcgen05_mma_a_in_tmem_masked(
 @instruction(
     "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], {a_desc}, {b_desc}, {idesc}, {accumulate}, 0;",
     name="tcgen05.mma.ws",
-    **{**_FACTS, "isa": "tcgen05.mma.ws"},
+    **_WS,
 )
 def tcgen05_mma_ws(
     gpu: Machine,
@@ -145,7 +146,7 @@ def tcgen05_mma_ws(
 @instruction(
     "tcgen05.mma.ws.cta_group::1.kind::{kind} [{d}], [{a}], {b_desc}, {idesc}, {accumulate}, 0;",
     name="tcgen05.mma.ws.a_in_tmem",
-    **{**_FACTS, "isa": "tcgen05.mma.ws"},
+    **_WS,
 )
 def tcgen05_mma_ws_a_in_tmem(
     gpu: Machine,

@@ -62,7 +62,7 @@ def coordinates(count: int, dim: int, mode: str) -> str | None:
 
 def hinted(text: str, cta_mask: int | str, cache_hint: str, cache_policy: int = 0) -> str:
     """The copy `text`, with its mask (a constant or `MASK_OPERAND`) and its cache policy in registers."""
-    registers = []
+    registers: list[tuple[str, str, str, str]] = []
     if multicasts(cta_mask):
         text += ", mask"
         registers.append(("b16", "mask", "cvt.u16.u32" if cta_mask == MASK_OPERAND else "mov.b16", str(cta_mask)))
@@ -85,7 +85,7 @@ def load_text(dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, lo
     return hinted(text, cta_mask, cache_hint, cache_policy)
 
 
-def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: Any) -> str | None:
+def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: object) -> str | None:
     """As `coordinates`, of a load with `others` operands that are not coordinates."""
     return coordinates(len(operands) - others, dim, load_mode)
 
@@ -104,7 +104,7 @@ def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str
     return hinted(text, 0, cache_hint, cache_policy)
 
 
-def _store_coordinates(operands: Sequence[Expr], dim: int, store_mode: str = "tile", **_: Any) -> str | None:
+def _store_coordinates(operands: Sequence[Expr], dim: int, store_mode: str = "tile", **_: object) -> str | None:
     return coordinates(len(operands) - 2, dim, store_mode)
 
 
@@ -229,7 +229,7 @@ def _tensor_prefetch(dim: int, cache_hint: str, load_mode: str, cache_policy: in
     return hinted(text, 0, cache_hint, cache_policy)
 
 
-def _prefetch_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: Any) -> str | None:
+def _prefetch_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, **_: object) -> str | None:
     return coordinates(len(operands) - 1, dim, load_mode)
 
 
@@ -288,14 +288,14 @@ def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: 
     return gpu.bulk_wait(thread, n, bool(read))
 
 
-def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: Any) -> str:
+def _bulk_load(dst_space: str, cta_mask: int, cache_hint: str, **_: object) -> str:
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     hint = ".L2::cache_hint" if cache_hint else ""
     form = f"cp.async.bulk.{dst_space}.global.mbarrier::complete_tx::bytes{multicast}{hint}"
     return hinted(f"{form} [{{dst}}], [{{src}}], {{bytes}}, [{{bar}}]", cta_mask, cache_hint)
 
 
-def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int, **_: Any) -> str | None:
+def _cluster_for_several(operands: Sequence[Expr], dst_space: str, cta_mask: int, **_: object) -> str | None:
     if dst_space == "shared::cta" and multicasts(cta_mask):
         return 'a copy to several CTAs has dst_space="shared::cluster"'
     return None

@@ -15,12 +15,12 @@ from .operands import pred, s32, u32
 _FACTS: dict[str, Any] = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
 
 
-def _lanes(thread: Thread, value: Any) -> np.ndarray:
+def _lanes(thread: Thread, value: object) -> np.ndarray:
     """The values of the active lanes."""
     return np.broadcast_to(np.asarray(value), 32)[thread.mask.lanes]
 
 
-def _same(result: Any, *operands: Any) -> Any:
+def _same(result: object, *operands: object) -> Any:
     """A result that all lanes get, as an array where operands are arrays."""
     return np.full(32, result) if any(isinstance(operand, np.ndarray) for operand in operands) else result
 
@@ -89,7 +89,7 @@ def match_all(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
     return _same(lanes if (given == given[0]).all() else 0, value, mask)
 
 
-def _per_lane(result: list[int], *operands: Any) -> Any:
+def _per_lane(result: list[int], *operands: object) -> Any:
     """Results of 32 lanes; one of them where all operands are the same in all lanes."""
     several = any(isinstance(operand, np.ndarray) for operand in operands)
     return np.array(result, np.int64) if several else result[0]

@@ -121,7 +121,7 @@ def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_v
 def _segments(mode: str) -> Callable[..., str]:
     """The PTX of a shuffle whose lanes form segments of `width`: its operand c has the mask and the bound of these."""
 
-    def template(width: int, **_: Any) -> str:
+    def template(width: int, **_: object) -> str:
         bounds = (32 - width) << 8 | (0 if mode == "up" else 31)
         source = {"idx": "lane", "bfly": "lane_mask"}.get(mode, "delta")
         return f"shfl.sync.{mode}.b32 {{result}}, {{value}}, {{{source}}}, {bounds}, {{mask}};"

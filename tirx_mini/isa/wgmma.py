@@ -69,7 +69,7 @@ def _modifiers(dtype: str, *transposed: bool) -> str:
 
 
 def _wrong(
-    operands: Sequence[Expr], n: int, dtype: str, transpose_b: bool, transpose_a: bool = False, **_: Any
+    operands: Sequence[Expr], n: int, dtype: str, transpose_b: bool, transpose_a: bool = False, **_: object
 ) -> str | None:
     """The mistake in the shape and the layouts of a product (PTX ISA: "wgmma.mma_async", shapes)."""
     if dtype in INTEGERS and n > 32 and n % 16:
@@ -89,7 +89,7 @@ def _mma_async(sums: str = "") -> Callable[..., str]:
     return template
 
 
-def _registers(n: int, **_: Any) -> int:
+def _registers(n: int, **_: object) -> int:
     return n // 2
 
 
@@ -122,7 +122,7 @@ def wgmma_mma_async(
     thread.wgmma.issue(d, _asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b))
 
 
-def _half_registers(n: int, **_: Any) -> int:
+def _half_registers(n: int, **_: object) -> int:
     return n // 4
 
 
@@ -154,7 +154,7 @@ def _mma_async_rs(sums: str = "") -> Callable[..., str]:
     return template
 
 
-def _registers_rs(n: int, **_: Any) -> dict[str, int]:
+def _registers_rs(n: int, **_: object) -> dict[str, int]:
     return {"d": n // 2, "a": FRAGMENT_REGISTERS}
 
 
@@ -180,7 +180,7 @@ def wgmma_mma_async_rs(
     thread.wgmma.issue(d, _asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b), a)
 
 
-def _half_registers_rs(n: int, **_: Any) -> dict[str, int]:
+def _half_registers_rs(n: int, **_: object) -> dict[str, int]:
     return {"d": n // 4, "a": FRAGMENT_REGISTERS}
 
 
@@ -307,7 +307,7 @@ def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
     return thread.wgmma.wait(n)
 
 
-def _counted(count: int, **_: Any) -> int:
+def _counted(count: int, **_: object) -> int:
     return count
 
 

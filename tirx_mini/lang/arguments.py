@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tirx_mini.ir import Buffer, Expr, TirxError
 from tirx_mini.script import PoolAllocator
@@ -12,7 +12,7 @@ Integer: TypeAlias = Expr | int
 """A number, or a truth value, that is known at compile time or when the kernel runs."""
 
 
-def given(value: Any) -> str:
+def given(value: object) -> str:
     """The clause of a message that describes the given argument, instead of the expected one."""
     if isinstance(value, Buffer):
         return f"the buffer {value.name} is given"
@@ -21,7 +21,7 @@ def given(value: Any) -> str:
     return f"{described(value)} is given"
 
 
-def check_pool(owner: str, pool: Any, call: str) -> None:
+def check_pool(owner: str, pool: object, call: str) -> None:
     """Reject anything but a pool of shared memory. `call`: what to write."""
     if not isinstance(pool, PoolAllocator):
         raise TirxError(
@@ -30,27 +30,27 @@ def check_pool(owner: str, pool: Any, call: str) -> None:
         )
 
 
-def check_count(what: str, value: Any, call: str) -> None:
+def check_count(what: str, value: object, call: str) -> None:
     """Reject anything but a positive integer that is known at compile time."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return
     raise TirxError(f"{what} must be a positive integer that is known at compile time, but {given(value)}", hint=call)
 
 
-def check_choice(what: str, value: Any, choices: tuple[int, ...], hint: str | None = None) -> None:
+def check_choice(what: str, value: object, choices: tuple[int, ...], hint: str | None = None) -> None:
     """Reject a number that is none of `choices`."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in choices:
         listed = f"{', '.join(map(str, choices[:-1]))} or {choices[-1]}"
         raise TirxError(f"{what} must be {listed}, but {given(value)}", hint=hint)
 
 
-def check_label(what: str, value: Any, call: str) -> None:
+def check_label(what: str, value: object, call: str) -> None:
     """Reject a name that is not a string."""
     if not isinstance(value, str):
         raise TirxError(f"{what} must be a string, but {given(value)}", hint=f"write {call}")
 
 
-def check_condition(what: str, value: Any, hint: str) -> None:
+def check_condition(what: str, value: object, hint: str) -> None:
     """Reject a condition that is neither a value of the kernel nor a bool."""
     if not isinstance(value, (Expr, bool)):
         raise TirxError(f"{what} must be a condition, but {given(value)}", hint=hint)

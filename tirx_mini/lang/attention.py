@@ -216,7 +216,7 @@ class IndexedTripleTileScheduler:
         return self.linear_idx < self.linear_lim
 
     @Tx.inline
-    def _go_to(self, linear_idx: Any) -> None:
+    def _go_to(self, linear_idx: object) -> None:
         self.linear_idx = linear_idx
         if self.linear_idx < self.linear_lim:  # the lists may end with the last tile
             self.b_idx = self.b_indices[self.linear_idx]

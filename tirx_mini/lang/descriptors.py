@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.ir import Buffer, Expr, cast
 from tirx_mini.script import add_16B_offset, encode_matrix_descriptor
 from tirx_mini.script import tirx as Tx
@@ -38,7 +36,7 @@ class SmemDescriptor:
         return self.buf[0]
 
     @Tx.inline
-    def init(self, smem_ptr: Any, ldo: Integer, sdo: Integer, swizzle: Any) -> None:
+    def init(self, smem_ptr: object, ldo: Integer, sdo: Integer, swizzle: object) -> None:
         """Encode the descriptor.
 
         smem_ptr: a pointer to the tile.

@@ -41,7 +41,7 @@ class PipelineState:
     @overload
     def __init__(self, depth: int, phase: Integer | None = None) -> None: ...
     def __init__(  # pyright: ignore[reportInconsistentOverload] - the first argument is the name or the depth
-        self, name: Any = None, depth: Any = None, phase: Any = None
+        self, name: object = None, depth: Any = None, phase: object = None
     ) -> None:
         if name is not None and not isinstance(name, str):  # PipelineState(depth, phase)
             if isinstance(depth, str):
@@ -99,7 +99,7 @@ class PipelineState:
                 self.phase = self.phase ^ 1
 
 
-def _initial(name: str, value: Any) -> Integer:
+def _initial(name: str, value: object) -> Integer:
     """A phase to start with. Raises TirxError for what can be none."""
     if isinstance(value, Expr) or (isinstance(value, int) and value in (0, 1)):
         return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from tirx_mini.ir import Expr, TirxError, as_expr
 from tirx_mini.script import OpenRole
@@ -53,7 +52,7 @@ def WarpgroupRole(
     return _role(Tx.filter(wg_id, *number) if isinstance(number, tuple) else as_expr(wg_id == number), regs, increase)
 
 
-def _check(role: str, unit: str, index: Any, *numbers: Any) -> None:
+def _check(role: str, unit: str, index: object, *numbers: object) -> None:
     example = "warp_id" if unit == "warp" else "wg_id"
     if not isinstance(index, Expr):
         raise TirxError(

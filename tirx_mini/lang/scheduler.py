@@ -25,14 +25,14 @@ class _Order:
         self.n_idx: Any = Tx.alloc_scalar("int32", f"{prefix}_n_idx")
 
     @Tx.inline
-    def update_current_m_n_idx(self, linear_idx: Any) -> None:
+    def update_current_m_n_idx(self, linear_idx: object) -> None:
         """Compute the place of a tile.
 
         linear_idx: its number.
         """
 
     @Tx.inline
-    def _go_to(self, linear_idx: Any) -> None:
+    def _go_to(self, linear_idx: object) -> None:
         self.linear_idx = linear_idx
         self.update_current_m_n_idx(self.linear_idx)
 
@@ -264,12 +264,12 @@ class ClusterPersistentScheduler2D(_GroupMajor):
             self.n_idx = rest % max(across * size, 1)
 
 
-def _divided(value: Any) -> str | None:
+def _divided(value: object) -> str | None:
     """The hint for a count that is a float, as the division of ints by / gives it."""
     return "divide with //, as in M // BLK_M" if isinstance(value, float) else None
 
 
-def _check_index(needed: str, first: Any) -> None:
+def _check_index(needed: str, first: object) -> None:
     """Raises `TirxError` unless the first tile of a scheduler is a number, known now or at run time."""
     if not isinstance(first, (Expr, int)):
         raise TirxError(

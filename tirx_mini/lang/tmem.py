@@ -128,7 +128,7 @@ class TMEMPool:
     def alloc_tcgen05_mma_D(
         self,
         shape: Sequence[int],
-        dtype: Any = "float32",
+        dtype: object = "float32",
         *,
         M: int,
         cta_group: int,
@@ -155,7 +155,7 @@ class TMEMPool:
     def alloc_tcgen05_mma_A(
         self,
         shape: Sequence[int],
-        dtype: Any = "bfloat16",
+        dtype: object = "bfloat16",
         *,
         M: int,
         cta_group: int,

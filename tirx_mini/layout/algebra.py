@@ -44,7 +44,7 @@ def inverse_tile(tile: TileLayout) -> TileLayout:
         raise LayoutError(f"{tile} is not bijective, so it has no inverse")
     numbered = S[tuple(tuple(it.extent for it in dim) for dim in tile.dims)]  # row-major weights
     pairs = list(zip(tile.iters, TileLayout(numbered).iters, strict=True))
-    dims = []
+    dims: list[tuple[Iter, ...]] = []
     for axis in tile.axes:
         along = sorted((p for p in pairs if p[0].axis == axis), key=lambda p: p[0].stride, reverse=True)
         dims.append(tuple(number for _, number in along))

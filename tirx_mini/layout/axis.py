@@ -13,10 +13,11 @@ class LayoutError(ValueError):
     """An invalid layout, or an operation that a layout does not support."""
 
 
-def whole(what: str, value: Any) -> int:
+def whole(what: str, value: object) -> int:
     """Convert `value` to an int. Raises LayoutError, naming the value `what`, for anything else."""
+    number: Any = value
     try:
-        return operator.index(value)
+        return operator.index(number)
     except TypeError:
         hint = " (use // to divide ints)" if isinstance(value, float) and value.is_integer() else ""
         raise LayoutError(f"{what} must be an int, not {described(value)}{hint}") from None
@@ -115,7 +116,7 @@ class Stride:
     def __repr__(self) -> str:
         return str(self.value) if self.axis == m else f"{self.value}@{self.axis}"
 
-    def __add__(self, other: Any) -> Offset:
+    def __add__(self, other: object) -> Offset:
         return Offset((self,)) + other
 
     __radd__ = __add__
@@ -127,7 +128,7 @@ class Offset:
 
     strides: tuple[Stride, ...]
 
-    def __add__(self, other: Any) -> Offset:
+    def __add__(self, other: object) -> Offset:
         if isinstance(other, Offset):
             return Offset(self.strides + other.strides)
         if not isinstance(other, (Stride, int)):
@@ -160,4 +161,4 @@ Bank = Axis("Bank")  # Trainium: bank of its accumulators
 
 _ALL = (m, TLane, TCol, laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx, cbx, cby, cbz, bx, by, bz, pid, P, F, Bank)
 
-AXES |= {axis.name: axis for axis in _ALL}
+AXES.update((axis.name, axis) for axis in _ALL)

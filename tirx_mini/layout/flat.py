@@ -165,7 +165,7 @@ class Flat:
         return type(self)(made)
 
     def is_tile_inner(
-        self, tile_layout: Any, tiled_shape: Sequence[int], inner_shape: Sequence[int]
+        self, tile_layout: object, tiled_shape: Sequence[int], inner_shape: Sequence[int]
     ) -> Any:
         """Return the layout `outer` for which ``self.tile(outer, …)`` is `tile_layout`, or None."""
         rest = self.is_direct_sum_right(tile_layout, _interleaved(tiled_shape, inner_shape, False), inner_shape)
@@ -197,7 +197,7 @@ class Flat:
         rest = _other_part(self, sum_layout.linear, interleaved_shape, left_shape, own=0)
         return rest if rest is None or sum_layout.linear is sum_layout else sum_layout.with_tile(rest)
 
-    def slice(self, shape: Sequence[int], region: Sequence[Any]) -> Self | None:
+    def slice(self, shape: Sequence[int], region: Sequence[object]) -> Self | None:
         """Slice the layout, viewed in `shape`, by `region`: one (begin, end) or `Range` per dimension.
 
         Its offset is the place of its first element. None if the part has no strides of its own.
@@ -293,7 +293,7 @@ class FlatSwizzle:
         """Apply `TileLayout.apply_to_shape` to the tile."""
         return self.tile_layout.apply_to_shape(coord, input_shape)
 
-    def tile(self, outer: Any, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
+    def tile(self, outer: object, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
         """Tile copies of the layout, as `TileLayout.tile`."""
         return self.with_tile(self.tile_layout.tile(outer, outer_shape, inner_shape))
 
@@ -301,7 +301,7 @@ class FlatSwizzle:
         """Repeat this layout, of `current_shape`, in row-major order until it fills `to_shape`."""
         return self.with_tile(self.tile_layout.tile_to(to_shape, current_shape))
 
-    def direct_sum(self, left: Any, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
+    def direct_sum(self, left: object, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
         """Return the direct sum, as `TileLayout.direct_sum`."""
         return self.with_tile(self.tile_layout.direct_sum(left, left_shape, right_shape))
 
@@ -321,13 +321,15 @@ class FlatSwizzle:
             return None
         return self.tile_layout.is_direct_sum_right(sum_layout.tile_layout, interleaved_shape, right_shape)
 
-    def is_tile_outer(self, tile_layout: Any, tiled_shape: Sequence[int], outer_shape: Sequence[int]) -> None:
+    def is_tile_outer(self, tile_layout: object, tiled_shape: Sequence[int], outer_shape: Sequence[int]) -> None:
         """Return None: the repeated tile is swizzled, but its copies are not."""
 
-    def is_direct_sum_left(self, sum_layout: Any, interleaved_shape: Sequence[int], left_shape: Sequence[int]) -> None:
+    def is_direct_sum_left(
+        self, sum_layout: object, interleaved_shape: Sequence[int], left_shape: Sequence[int]
+    ) -> None:
         """Return None: the right addend of a sum is swizzled, but the left one is not."""
 
-    def slice(self, shape: Sequence[int], region: Sequence[Any]) -> Self | None:
+    def slice(self, shape: Sequence[int], region: Sequence[object]) -> Self | None:
         """Slice the layout, as `TileLayout.slice`."""
         part = self.tile_layout.slice(shape, region)
         return None if part is None else self.with_tile(part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from tirx_mini.wording import described
 
@@ -74,7 +73,7 @@ _ATOM_BITS = {"32x32b": 32, "16x64b": 64, "16x128b": 128, "16x256b": 256}
 """The width of one repetition of a shape, in bits of a row."""
 
 
-def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: Any) -> TileLayout:
+def tcgen05_atom_layout(instr_shape: str, tensor_shape: Sequence[int], dtype: object) -> TileLayout:
     """Return the layout of a warpgroup's registers in a `tcgen05.ld` or `tcgen05.st` of the given shape.
 
     instr_shape: "32x32b", "16x64b", "16x128b" or "16x256b". In .16x*b, warp w holds rows 16 w … 16 w + 15.
@@ -170,7 +169,7 @@ _DATAPATH_OF = {
 def tmem_mma_operand_layout(
     operand: str,
     shape: Sequence[int],
-    dtype: Any,
+    dtype: object,
     *,
     M: int,
     cta_group: int,

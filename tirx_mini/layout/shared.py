@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from tirx_mini.hardware import MAX_TMA_BOX
 from tirx_mini.records import dataclass
@@ -109,7 +108,7 @@ class DescriptorParams:
 
 def mma_descriptor_params(
     layout: Layout,
-    dtype: Any,
+    dtype: object,
     starts: Sequence[Coord] | None = None,
     extents: Sequence[int] | None = None,
     divisor: Divisor = unknown,

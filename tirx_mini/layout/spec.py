@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from tirx_mini.narrowing import is_list, is_slice, is_tuple
 from tirx_mini.records import dataclass, replace
 from tirx_mini.wording import described
 
@@ -47,7 +48,7 @@ class Replica:
     def __repr__(self) -> str:
         return _spelt("R", tuple((it,) for it in self.iters))
 
-    def __add__(self, other: Any) -> Spec:
+    def __add__(self, other: object) -> Spec:
         return other + self if isinstance(other, Spec) else NotImplemented
 
 
@@ -67,7 +68,7 @@ class Spec:
         copies = [repr(Replica(self.replica))] if self.replica else []
         return " + ".join([_spelt("S", self.dims), *copies, *map(repr, self.offset)])
 
-    def __add__(self, other: Any) -> Spec:
+    def __add__(self, other: object) -> Spec:
         if isinstance(other, Replica):
             return replace(self, replica=self.replica + other.iters)
         known = {old.axis: old.value for old in self.offset}
@@ -101,13 +102,13 @@ class _SpecBuilder:
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, item: Any) -> Spec:
-        shape, strides = (item.start, item.stop) if isinstance(item, slice) else (item, None)
-        shape, strides = (tuple(given) if isinstance(given, list) else given for given in (shape, strides))
-        dims = tuple(_extents(dim) for dim in (shape if isinstance(shape, tuple) else (shape,)))
+    def __getitem__(self, item: object) -> Spec:
+        given = item if is_slice(item) else slice(item, None)
+        shape, strides = _fixed(given.start), _fixed(given.stop)
+        dims = tuple(map(_extents, _parts(shape)))
         if strides is None:
             return _row_major(dims)
-        stride_dims = strides if isinstance(strides, tuple) else (strides,)
+        stride_dims = _parts(strides)
         if isinstance(shape, tuple) != isinstance(strides, tuple) or len(dims) != len(stride_dims):
             raise LayoutError(f"S[{shape} : {strides}] needs one stride for each of its {len(dims)} extents")
         return Spec(tuple(_dim(extents, stride) for extents, stride in zip(dims, stride_dims, strict=True)))
@@ -124,7 +125,7 @@ class _ReplicaBuilder:
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, item: Any) -> Replica:
+    def __getitem__(self, item: object) -> Replica:
         return Replica(tuple(it for dim in S[item].dims for it in dim))
 
 
@@ -168,9 +169,19 @@ def coalesce(dim: Dim) -> Dim:
     return tuple(merged)
 
 
-def _extents(dim: Any) -> tuple[int, ...]:
+def _fixed(given: object) -> object:
+    """A list as a tuple; anything else as it is."""
+    return tuple(given) if is_list(given) else given
+
+
+def _parts(given: object) -> tuple[Any, ...]:
+    """The items of a tuple; anything else is one item."""
+    return given if is_tuple(given) else (given,)
+
+
+def _extents(dim: object) -> tuple[int, ...]:
     try:
-        extents = tuple(operator.index(extent) for extent in (dim if isinstance(dim, tuple) else (dim,)))
+        extents = tuple(map(operator.index, _parts(dim)))
     except TypeError:
         raise LayoutError(
             f"an extent in S[shape : strides] must be an int or a tuple of ints, not {described(dim)}"
@@ -180,10 +191,10 @@ def _extents(dim: Any) -> tuple[int, ...]:
     return extents
 
 
-def _dim(extents: tuple[int, ...], strides: Any) -> Dim:
-    if isinstance(strides, tuple) and len(extents) == 1 and len(strides) == 2 and isinstance(strides[1], (Axis, str)):
-        strides = Stride(whole("a stride", strides[0]), Axis.get(str(strides[1])))
-    listed = strides if isinstance(strides, tuple) else (strides,)
+def _dim(extents: tuple[int, ...], strides: object) -> Dim:
+    listed = _parts(strides)
+    if len(extents) == 1 and len(listed) == 2 and isinstance(listed[1], (Axis, str)):
+        listed = (Stride(whole("a stride", listed[0]), Axis.get(str(listed[1]))),)
     if len(listed) != len(extents):
         raise LayoutError(f"the extents {_unwrap(extents)} and the strides {strides} do not pair up")
     return tuple(Iter(extent, *_stride(stride)) for extent, stride in zip(extents, listed, strict=True))
@@ -218,5 +229,5 @@ def _row_major(dims: Sequence[tuple[int, ...]]) -> Spec:
     return Spec(tuple(spec))
 
 
-def _unwrap(items: tuple[Any, ...]) -> Any:
+def _unwrap(items: tuple[object, ...]) -> object:
     return items[0] if len(items) == 1 else items

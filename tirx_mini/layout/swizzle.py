@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
+from tirx_mini.narrowing import is_iterable
 from tirx_mini.records import dataclass
 from tirx_mini.wording import described
 
@@ -68,7 +69,8 @@ class SwizzleLayout:
         given = cast(Any, self.mode)
         if type(given) is int and given in [mode.value for mode in SwizzleMode]:  # as TVM takes it
             object.__setattr__(self, "mode", SwizzleMode(given))
-        if not isinstance(self.mode, SwizzleMode):
+        # kernels may have no types
+        if not isinstance(self.mode, SwizzleMode):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(
                 f"mode must be a SwizzleMode, such as SwizzleMode.SWIZZLE_128B_ATOM, not {described(self.mode)}"
             )
@@ -127,7 +129,8 @@ class ComposeLayout(FlatSwizzle, Layout):
         swizzle, tile = per_element, swizzle_len
         if isinstance(swizzle, int):
             swizzle, tile = _bits_of(swizzle, tile, atom_len, swizzle_inner), tile_layout
-        if not isinstance(swizzle, SwizzleLayout) or not isinstance(tile, TileLayout):
+        # kernels may have no types
+        if not (isinstance(swizzle, SwizzleLayout) and isinstance(tile, TileLayout)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(
                 f"ComposeLayout takes a SwizzleLayout and a TileLayout, not {described(swizzle)} and {described(tile)}"
             )
@@ -209,7 +212,7 @@ def _bits_of(per_element: int, swizzle_len: object, atom_len: object, swizzle_in
     return SwizzleLayout(SwizzleMode(swizzle_len), bits)
 
 
-def mma_atom_shape(dtype: Any, mode: SwizzleMode | int, shape: Sequence[int] | None = None) -> list[int]:
+def mma_atom_shape(dtype: object, mode: SwizzleMode | int, shape: Sequence[int] | None = None) -> list[int]:
     """Return the extents of a swizzle atom, with leading ones if `shape` has more dimensions.
 
     Raises LayoutError without a swizzle.
@@ -221,7 +224,7 @@ def mma_atom_shape(dtype: Any, mode: SwizzleMode | int, shape: Sequence[int] | N
     return [1] * (len(shape) - 2) + atom if shape is not None else atom
 
 
-def mma_atom_layout(dtype: Any, mode: SwizzleMode | int) -> Layout:
+def mma_atom_layout(dtype: object, mode: SwizzleMode | int) -> Layout:
     """Return the layout of one swizzle atom's elements.
 
     Raises LayoutError without a swizzle.
@@ -230,7 +233,7 @@ def mma_atom_layout(dtype: Any, mode: SwizzleMode | int) -> Layout:
     return ComposeLayout(SwizzleLayout(SwizzleMode(mode), dtype_bits(dtype)), TileLayout(S[(rows * columns,)]))
 
 
-def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
+def tma_shared_layout(dtype: object, mode: SwizzleMode, shape: Sequence[int]) -> Layout:
     """Return the shared-memory layout of a tile that TMA accesses and that the tensor core reads K-major.
 
     The atom of 8 rows × `mode.span_bytes` is tiled over the last two dimensions, rows first: a tile that is wider than
@@ -261,9 +264,9 @@ def tma_shared_layout(dtype: Any, mode: SwizzleMode, shape: Sequence[int]) -> La
     return tile if mode is SwizzleMode.SWIZZLE_NONE else ComposeLayout(swizzle, tile)
 
 
-def _tile_shape(shape: Any) -> tuple[int, ...]:
+def _tile_shape(shape: object) -> tuple[int, ...]:
     """Check the argument `shape` of a tile and return it as a tuple of ints."""
-    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+    if isinstance(shape, (str, bytes)) or not is_iterable(shape):
         raise LayoutError(f"shape must be a tuple of ints such as (128, 64), not {described(shape)}")
     extents = tuple(whole("each extent of shape", extent) for extent in shape)
     if len(extents) < 2:
@@ -273,7 +276,7 @@ def _tile_shape(shape: Any) -> tuple[int, ...]:
     return extents
 
 
-def dtype_bits(dtype: Any) -> int:
+def dtype_bits(dtype: object) -> int:
     """Return the width in bits of an element of `dtype`.
 
     dtype: a name such as "float16", a class of that name, or an object that has `.bits` or prints as such a name.

@@ -44,8 +44,8 @@ class _Since:
     parts: those of only some threads, with these threads.
     """
 
-    uses: Uses = field(default_factory=dict)
-    parts: list[tuple[Team, Uses]] = field(default_factory=list)
+    uses: Uses = field(default_factory=Uses)
+    parts: list[tuple[Team, Uses]] = field(default_factory=list[tuple[Team, Uses]])
 
     def conflicts(self, later: Uses, team: Team, roles: bool) -> bool:
         """Return whether the accesses `later` by a team require a preceding barrier."""

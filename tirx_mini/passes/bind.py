@@ -80,7 +80,7 @@ def split_kernels(func: PrimFunc) -> Kernels:
                 "compute it at a loop of the stage that reads it: compute_at",
             )
     nests = [part for part in parts if not isinstance(part, AllocBuffer)]
-    functions = []
+    functions: list[PrimFunc] = []
     for number, nest in enumerate(nests):
         name = func.name if len(nests) == 1 else f"{func.name}_{number}"
         used = {node.buffer for node in walk(nest) if isinstance(node, (BufferLoad, BufferStore))}

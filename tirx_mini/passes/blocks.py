@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 
 from tirx_mini.ir import (
@@ -52,8 +53,8 @@ class _Blocks(Mutator):
     paddings: how the storage of buffers is padded.
     """
 
-    carried: set[Var] = field(default_factory=set)
-    paddings: dict[Buffer, list[Padding]] = field(default_factory=dict)
+    carried: set[Var] = field(default_factory=set[Var])
+    paddings: dict[Buffer, list[Padding]] = field(default_factory=dict[Buffer, list[Padding]])
 
     def visit_Block(self, node: Block) -> Stmt:
         values = dict(zip(node.vars, node.values, strict=True))
@@ -76,5 +77,6 @@ class _Blocks(Mutator):
 
     def _paddings(self, node: Block) -> None:
         written = list(dict.fromkeys(part.buffer for part in walk(node.body) if isinstance(part, BufferStore)))
-        for number, dim, factor, offset in dict(node.attrs).get(STORAGE_ALIGN, ()):
+        aligned: Iterable[tuple[int, int, int, int]] = dict(node.attrs).get(STORAGE_ALIGN, ())
+        for number, dim, factor, offset in aligned:
             self.paddings.setdefault(written[number], []).append(Padding(dim, factor, offset))

@@ -33,8 +33,8 @@ class Declared:
     open: the declarations without extents.
     """
 
-    extents: dict[tuple[str, str], ScopeIds] = field(default_factory=dict)
-    open: list[tuple[str, str, ScopeIds]] = field(default_factory=list)
+    extents: dict[tuple[str, str], ScopeIds] = field(default_factory=dict[tuple[str, str], ScopeIds])
+    open: list[tuple[str, str, ScopeIds]] = field(default_factory=list[tuple[str, str, ScopeIds]])
 
     def add(self, ids: ScopeIds) -> tuple[str, str]:
         kind, parent = unit(ids)

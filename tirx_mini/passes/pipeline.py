@@ -54,5 +54,6 @@ def lower(func: PrimFunc, *, after: Callable[[str, PrimFunc], None] | None = Non
             func.span,
             f"call it with arrays, or choose them: {func.name}.specialize({{{unknown[0].name!r}: 1024}})",
         )
-    watch = None if after is None else lambda name, before, func: after(name, func)
-    return run_passes(func, PIPELINE, watch=watch)
+    if after is None:
+        return run_passes(func, PIPELINE)
+    return run_passes(func, PIPELINE, watch=lambda name, _, func: after(name, func))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import is_
-from typing import Any
 
 from tirx_mini.ir import (
     AddressOf,
@@ -113,6 +112,6 @@ class _GroupIndices(Mutator):
     def visit_AddressOf(self, node: AddressOf) -> Expr:
         return self._indexed(node)
 
-    def _indexed(self, node: Any) -> Expr:
+    def _indexed(self, node: BufferLoad | AddressOf) -> Expr:
         indices = tuple(map(self.simplifier.index, node.indices))
         return node if all(map(is_, indices, node.indices)) else replace(node, indices=indices)

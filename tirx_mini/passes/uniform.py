@@ -67,7 +67,7 @@ class Dependences:
             around = around | self.of(stmt.cond)
         elif isinstance(stmt, For):
             bounds = self.of_all((stmt.start, stmt.stop))
-            shared = self.all if stmt.kind == PARALLEL else frozenset()
+            shared: Parts = self.all if stmt.kind == PARALLEL else frozenset()
             around = around | bounds | shared
             self._add(stmt.var, bounds | shared)
         changed = [self._collect(part, around) for part in children(stmt) if isinstance(part, Stmt)]
@@ -79,7 +79,7 @@ class Dependences:
         return not parts <= before
 
     def of_all(self, exprs: Iterable[Expr]) -> Parts:
-        return frozenset().union(*map(self.of, exprs))
+        return frozenset[bytes]().union(*map(self.of, exprs))
 
     def of(self, expr: Expr) -> Parts:
         """Return the thread dependences of an expression, empty if it is uniform."""

@@ -27,7 +27,7 @@ ALIGNMENT = 16
 """Bytes that every buffer's first element must be aligned to: vector accesses and TMA rely on it."""
 
 
-def check_call(func: PrimFunc, args: Sequence[Any], written: frozenset[int]) -> int:
+def check_call(func: PrimFunc, args: Sequence[object], written: frozenset[int]) -> int:
     """The GPU to launch on; raises `ArgumentError` for the first argument that does not fit.
 
     args: tensors, numbers, or NumPy arrays, which will be copied to the GPU. written: positions of the parameters that

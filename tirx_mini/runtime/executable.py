@@ -28,7 +28,7 @@ from .watchdog import run_guarded, time_guarded
 class Sourced(Protocol):
     """A callable whose stages of compilation can be shown."""
 
-    def __call__(self, *args: Any) -> None: ...
+    def __call__(self, *args: object) -> None: ...
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str: ...
 
@@ -60,7 +60,7 @@ class HostModule:
         """The host side of a compiled kernel."""
         return HostModule((SourceModule(executable),))
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         self.imports[0].executable(*args)
 
 
@@ -84,7 +84,7 @@ class Executable:
     line_info: bool = False
     _sources: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         if self.launcher.again(args):
             return
         if any(isinstance(arg, np.ndarray) for arg in args):
@@ -92,14 +92,14 @@ class Executable:
         else:
             self.launcher(args)
 
-    def run_guarded(self, *args: Any, limit_s: float = 10.0) -> None:
+    def run_guarded(self, *args: object, limit_s: float = 10.0) -> None:
         """Call the kernel in a child process, which is ended if the kernel runs longer than `limit_s` seconds.
 
         Raises `KernelTimeout` in that case and `KernelFault` if the kernel faults; this process can go on launching.
         """
         run_guarded(self.kernel, args, limit_s)
 
-    def time_guarded(self, *args: Any, repeat: int = 30, limit_s: float = 20.0) -> float:
+    def time_guarded(self, *args: object, repeat: int = 30, limit_s: float = 20.0) -> float:
         """Milliseconds of one launch among `repeat` in a CUDA graph, in a child process as in `run_guarded`."""
         return time_guarded(self.kernel, args, repeat, limit_s)
 

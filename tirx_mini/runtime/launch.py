@@ -103,7 +103,7 @@ class Launcher:
         self._launch(bound)
         return True
 
-    def __call__(self, args: Sequence[Any]) -> None:
+    def __call__(self, args: Sequence[object]) -> None:
         """Launch on PyTorch's current stream; returns before the kernel has finished."""
         key = tuple([_identity(arg) for arg in args])
         self._launch(self._bound.get(key) or self._remember(key, args))
@@ -135,14 +135,14 @@ class Launcher:
         self._streams[stream] = ctypes.c_void_p(int(config.getPtr())), config
         return self._streams[stream]
 
-    def _remember(self, key: tuple[Any, ...], args: Sequence[Any]) -> Bound:
+    def _remember(self, key: tuple[object, ...], args: Sequence[object]) -> Bound:
         bound = self.bind(args)
         while len(self._bound) >= _BOUND_CALLS:
             del self._bound[next(iter(self._bound))]
         self._bound[key] = bound
         return bound
 
-    def bind(self, args: Sequence[Any]) -> Bound:
+    def bind(self, args: Sequence[object]) -> Bound:
         """Checked arguments in the driver's form."""
         device = check_call(self.kernel.func, args, self.kernel.written)
         function = self._function(device)

@@ -52,7 +52,7 @@ class KernelFault(KernelFailure):
         self.name = name
 
 
-def run_guarded(kernel: Kernel, args: Sequence[Any], limit_s: float = 10.0) -> None:
+def run_guarded(kernel: Kernel, args: Sequence[object], limit_s: float = 10.0) -> None:
     """``kernel(*args)`` in a child process; the results are copied into the tensors or arrays of `args`.
 
     The child is kept for the next run. Raises `KernelTimeout` if the kernel runs longer than `limit_s` seconds,
@@ -68,7 +68,7 @@ def run_guarded(kernel: Kernel, args: Sequence[Any], limit_s: float = 10.0) -> N
         _restore(args[index], data)
 
 
-def time_guarded(kernel: Kernel, args: Sequence[Any], repeat: int = 30, limit_s: float = 20.0) -> float:
+def time_guarded(kernel: Kernel, args: Sequence[object], repeat: int = 30, limit_s: float = 20.0) -> float:
     """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process: the median of `REPLAYS` replays.
 
     The tensors or arrays of `args` are not written. Raises as `run_guarded` does.
@@ -82,7 +82,7 @@ def time_guarded(kernel: Kernel, args: Sequence[Any], repeat: int = 30, limit_s:
 
 
 def _guarded(
-    task: Task, kernel: Kernel, args: Sequence[Any], options: tuple[Any, ...], limit_s: float, late: str
+    task: Task, kernel: Kernel, args: Sequence[object], options: tuple[object, ...], limit_s: float, late: str
 ) -> Any:
     """The result of `task` for ``(kernel, args, *options)`` in the child. late: the message of a `KernelTimeout`."""
     check_call(kernel.func, args, kernel.written)

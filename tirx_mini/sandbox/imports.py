@@ -18,7 +18,6 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from tirx_mini.foreign import Absent, AbsentModule, Frontend, frontends, resolve
 
@@ -100,7 +99,7 @@ class Gate(MetaPathFinder, Loader):
         sys.path_hooks.clear()
         builtins.__import__ = _checked(builtins.__import__, file)
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec:
         """The spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
         around = sys.modules.get(fullname.rpartition(".")[0])
         if fullname in ABSENT or fullname in self._known or isinstance(around, AbsentModule):
@@ -164,7 +163,11 @@ def remember_lines(file: str, text: str) -> None:
 
 def _checked(real: Callable[..., ModuleType], file: str) -> Callable[..., ModuleType]:
     def checked(
-        name: str, globals: Mapping[str, Any] | None = None, locals: Any = None, fromlist: Any = (), level: int = 0
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: object = None,
+        fromlist: object = (),
+        level: int = 0,
     ) -> ModuleType:
         own = level == 0 and globals is not None and globals.get("__file__") == file
         if own and name not in _LATE and not may_import(name):

@@ -92,7 +92,7 @@ class LockedProcess:
             said = self.log.strip().splitlines()
             raise SandboxError(said[-1] if said else error.text) from None
 
-    def ask(self, request: Mapping[str, Any], limit_s: float, what: str) -> Answered:
+    def ask(self, request: Mapping[str, object], limit_s: float, what: str) -> Answered:
         """The answer to a request. what: for sentences, as in "hgemm_v3". Raises `Failed`."""
         self._number += 1
         self._send({"id": self._number, **request})
@@ -128,7 +128,7 @@ class LockedProcess:
             else:
                 self._child.kill()
 
-    def _send(self, data: Mapping[str, Any]) -> None:
+    def _send(self, data: Mapping[str, object]) -> None:
         assert self._child.stdin is not None
         with contextlib.suppress(OSError):  # it has ended: its end of the answers says so
             write_frame(self._child.stdin, json.dumps(data).encode())

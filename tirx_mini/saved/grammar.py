@@ -154,7 +154,7 @@ def _word(value: Any) -> str:
     return value
 
 
-def _dtype(value: Any) -> DataType:
+def _dtype(value: object) -> DataType:
     try:
         dtype = DataType(value) if isinstance(value, str) else None
     except ValueError:
@@ -173,7 +173,7 @@ def _among(names: Any) -> Check:
 
 
 def a(*classes: type) -> Check:
-    def check(value: Any) -> Any:
+    def check(value: object) -> Any:
         need(isinstance(value, classes), " or ".join(each.__name__ for each in classes))
         return value
 
@@ -192,7 +192,7 @@ def optional(check: Check) -> Check:
     return lambda value: None if value is None else check(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """The value of an option or a modifier: nodes, numbers and words, or tuples of them."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
@@ -218,7 +218,7 @@ EXPANDED = ("print_buffer", "cuda.printf")
 """The calls of the language that stand for statements."""
 
 
-def _argument(value: Any) -> Any:
+def _argument(value: object) -> Any:
     return _text(value) if isinstance(value, str) else _plain(value)
 
 

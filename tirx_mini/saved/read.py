@@ -71,7 +71,7 @@ class _Loaded:
 
 
 class _Reader:
-    def __init__(self, data: Any, files: Mapping[str, str] | None) -> None:
+    def __init__(self, data: object, files: Mapping[str, str] | None) -> None:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise SavedKernelError(f'this is not a saved kernel: "format" is not "{FORMAT}"')
         if data.get("version") != VERSION:
@@ -99,7 +99,7 @@ class _Reader:
                 return node
         raise SavedKernelError("func: expected the number of a PrimFunc")
 
-    def _node(self, line: Any) -> _Loaded:
+    def _node(self, line: object) -> _Loaded:
         if not isinstance(line, list) or len(line) != 2 or not isinstance(line[1], dict):
             raise Unexpected(": expected the name of a class and its fields")
         cls = CLASSES.get(line[0]) if isinstance(line[0], str) else None
@@ -133,7 +133,7 @@ class _Reader:
             raise Unexpected(f": expected {error}" if isinstance(error, Unexpected) else f": {error}") from None
         return node
 
-    def _value(self, raw: Any, depths: list[int], nested: int) -> Any:
+    def _value(self, raw: object, depths: list[int], nested: int) -> Any:
         """A value of JSON: a reference as its node, whose depth is noted."""
         if isinstance(raw, list):
             need(len(raw) <= MOST_ITEMS and nested < 8, f"at most {MOST_ITEMS} items, eight lists deep")

@@ -33,7 +33,7 @@ class _Writer:
         self._numbers: dict[Any, int] = {}
         self._kept: list[Any] = []
 
-    def add(self, node: Any) -> int:
+    def add(self, node: object) -> int:
         """The number of a node's line, which is written after the lines of its operands."""
         key = node if isinstance(node, (Span, Layout, Spec, Stride, Iter, Axis)) else id(node)
         number = self._numbers.get(key)
@@ -51,7 +51,7 @@ class _Writer:
     def _file(self, name: str) -> int:
         return self.files.setdefault(name, len(self.files))
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         if type(value) in _NODES:
             return {"ref": self.add(value)}
         if isinstance(value, (tuple, list)):

@@ -30,17 +30,17 @@ _NAMING = (
 """Syntax whose value may create buffers, which are named after the variable it is assigned to."""
 
 
-def is_runtime(value: Any) -> bool:
+def is_runtime(value: object) -> bool:
     """Return whether a value is known only at run time."""
     return isinstance(value, Expr)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether a value is a single number known only at run time."""
     return isinstance(value, Expr) and not isinstance(value, (Region, Str))
 
 
-def is_value(value: Any) -> bool:
+def is_value(value: object) -> bool:
     """Return whether a value is a single number of the kernel, rather than a tile, string or Python object."""
     if isinstance(value, Expr):
         return not isinstance(value, (Region, Str))
@@ -65,13 +65,13 @@ class Reader:
         super().__init_subclass__()
         cls.handlers = Handlers(cls)
 
-    def span(self, node: Any) -> Span:
+    def span(self, node: object) -> Span:
         span = self._spans.get(node)
         if span is None:
             span = self._spans[node] = self.source.span(node, self.inlined_at)
         return span
 
-    def error(self, node: Any, message: str, hint: str | None = None) -> TirxError:
+    def error(self, node: object, message: str, hint: str | None = None) -> TirxError:
         return TirxError(message, self.span(node), hint)
 
     def eval(self, node: ast.expr, names: Sequence[str] = ()) -> Any:
@@ -88,7 +88,7 @@ class Reader:
             stamp(value, self.span(node))
         return value
 
-    def guarded(self, node: Any, function: Callable[..., Any], *args: Any) -> Any:
+    def guarded(self, node: Any, function: Callable[..., object], *args: object) -> Any:
         """Call ``function(*args)``, converting an exception to an error at `node`."""
         try:
             return function(*args)
@@ -99,7 +99,7 @@ class Reader:
         except Exception as error:
             raise foreign(error, self.span(node), written=short(node)) from None
 
-    def endless(self, node: Any) -> TirxError:
+    def endless(self, node: object) -> TirxError:
         """Return the error page for infinite recursion, or for an expression that is too deep."""
         return self.error(
             node,
@@ -110,7 +110,7 @@ class Reader:
 
     # -- names and places ---------------------------------------------------------------------------------------
 
-    def value_of(self, stored: Any) -> Any:
+    def value_of(self, stored: object) -> Any:
         """Return the value of a name or attribute when read; mutable scalars are loaded."""
         if isinstance(stored, Bound):
             return stored.expr
@@ -138,7 +138,7 @@ class Reader:
         except TirxError as error:
             raise error.at(self.span(node)) from None
 
-    def _no_attribute(self, node: ast.Attribute, owner: Any, error: AttributeError) -> TirxError:
+    def _no_attribute(self, node: ast.Attribute, owner: object, error: AttributeError) -> TirxError:
         if isinstance(error, TirxError) and not isinstance(error, UnknownName):
             return error.at(self.span(node))  # another language says what to use instead
         shown = short(node.value)
@@ -175,7 +175,7 @@ class Reader:
             raise error.at(span) from None
         return self.builder.declare_view(buffer)
 
-    def item(self, node: ast.Subscript, owner: Any, key: Any) -> Any:
+    def item(self, node: ast.Subscript, owner: object, key: object) -> Any:
         """Evaluate ``owner[key]``."""
         if isinstance(owner, Expr) and not isinstance(owner, Region):
             shown = short(node.value)
@@ -264,7 +264,7 @@ def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
     return found[0] if len(found) == 1 else None
 
 
-def _members(owner: Any, shown: str) -> str:
+def _members(owner: object, shown: str) -> str:
     """Return the hint for an unknown attribute that resembles none of the known ones."""
     known = [name for name in dir(owner) if not name.startswith("_")]
     more = f" and {len(known) - 12} more" if len(known) > 12 else ""

@@ -23,7 +23,7 @@ class ForeignDType(Protocol):
 class LanguageDType(Protocol):
     """A dtype of the language: ``Tx.float16``."""
 
-    def __call__(self, value: Any = 0) -> Expr: ...
+    def __call__(self, value: object = 0) -> Expr: ...
 
 
 DTypeLike: TypeAlias = "str | LanguageDType | ForeignDType | type[Any]"

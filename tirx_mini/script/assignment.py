@@ -120,7 +120,7 @@ class Assigner(DisplayEvaluator):
 
     # -- one target ---------------------------------------------------------------------------------------------
 
-    def store(self, target: ast.expr, value: Any, *, meta: bool = False, source: ast.expr | None = None) -> None:
+    def store(self, target: ast.expr, value: object, *, meta: bool = False, source: ast.expr | None = None) -> None:
         """Assign an evaluated value to one target."""
         if isinstance(target, ast.Name):
             self._store_name(target, value, meta, source)
@@ -143,7 +143,7 @@ class Assigner(DisplayEvaluator):
         one = isinstance(known, Buffer) and known.ndim == 1 and int_value(known.size) == 1 and known.scope != "tmem"
         return known if one else None
 
-    def _store_name(self, target: ast.Name, value: Any, meta: bool, source: ast.expr | None) -> None:
+    def _store_name(self, target: ast.Name, value: object, meta: bool, source: ast.expr | None) -> None:
         name, span = target.id, self.span(target)
         declared = self._scalar(name)
         if declared is not None and not meta and self._is_stored(name, value):
@@ -165,7 +165,7 @@ class Assigner(DisplayEvaluator):
             expr = self._named_value(name, value)
             self.set_name(name, Bound(expr, span, literal=_literal(value), source=source))
 
-    def _is_stored(self, name: str, value: Any) -> bool:
+    def _is_stored(self, name: str, value: object) -> bool:
         """Return whether an assignment to the mutable scalar `name` stores `value`, rather than naming an object.
 
         An inline function may give an object of its own the name of a scalar outside it.
@@ -174,7 +174,7 @@ class Assigner(DisplayEvaluator):
         replaced = isinstance(value, Buffer) and value.scalar
         return is_value(value) or (not replaced and isinstance(known, Buffer) and known.scalar)
 
-    def _is_variable(self, target: ast.Name, value: Any, source: ast.expr | None) -> bool:
+    def _is_variable(self, target: ast.Name, value: object, source: ast.expr | None) -> bool:
         """Return whether the name first assigned by `target` is assigned again, and its value can be stored.
 
         An inline function that assigns to the name of an id (``tid = Tx.thread_id([128])``) has a variable of its own,
@@ -191,7 +191,7 @@ class Assigner(DisplayEvaluator):
         found = self.env.find_captured(name) if name in env.nonlocals else self.env.find(name)
         return found[1] if found else MISSING
 
-    def set_name(self, name: str, value: Any) -> None:
+    def set_name(self, name: str, value: object) -> None:
         """Bind `name` to `value` in this block, or in the enclosing function if `name` is nonlocal."""
         if name in self.env.function.nonlocals:
             found = self.env.find_captured(name)
@@ -200,7 +200,7 @@ class Assigner(DisplayEvaluator):
                 return
         self.env.names[name] = value
 
-    def _named_value(self, name: str, value: Any) -> Expr:
+    def _named_value(self, name: str, value: object) -> Expr:
         """Return the IR value for `name`: a new variable, except for a bare variable or address."""
         expr = as_expr(value)
         if isinstance(expr, Var) or self.builder.is_symbolic(expr):
@@ -227,7 +227,7 @@ class Assigner(DisplayEvaluator):
     def _container(self, node: ast.expr) -> Any:
         return self.attribute(node) if isinstance(node, ast.Attribute) else self.eval(node)
 
-    def store_item(self, target: ast.Subscript, owner: Any, key: Any, value: Any) -> None:
+    def store_item(self, target: ast.Subscript, owner: object, key: object, value: object) -> None:
         """Execute ``owner[key] = value``."""
         if isinstance(owner, Flat):
             self.emit_store(target, owner.buffer, (as_expr(key),), value)
@@ -262,7 +262,7 @@ class Assigner(DisplayEvaluator):
             )
         self.emit_store(target, owner, place.indices, value)
 
-    def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: Any) -> None:
+    def emit_store(self, target: ast.expr, buffer: Buffer, indices: tuple[Expr, ...], value: object) -> None:
         if not is_value(value) or isinstance(value, Let):
             raise self.error(
                 target,
@@ -274,7 +274,7 @@ class Assigner(DisplayEvaluator):
         expr = as_expr(value, buffer.dtype if not is_runtime(value) and not isinstance(value, bool) else None)
         self.builder.emit(stored(buffer, indices, expr))
 
-    def _check_whole(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
+    def _check_whole(self, target: ast.expr, buffer: Buffer, value: object) -> None:
         """Reject a fractional value for an integer variable, which C would truncate silently."""
         if not buffer.dtype.is_integer:
             return
@@ -293,7 +293,7 @@ class Assigner(DisplayEvaluator):
             () if first is None else ((f"`{buffer.name}` takes its type from its first value, here", first),),
         )
 
-    def _check_range(self, target: ast.expr, buffer: Buffer, value: Any) -> None:
+    def _check_range(self, target: ast.expr, buffer: Buffer, value: object) -> None:
         """Reject an integer that exceeds the range of its variable."""
         bits = buffer.dtype.bits
         if not buffer.dtype.is_integer or not isinstance(value, int) or -(1 << bits - 1) <= value < 1 << bits:
@@ -304,7 +304,7 @@ class Assigner(DisplayEvaluator):
             f"declare the variable with a wider type, as in `{buffer.name}: Tx.int64 = …`",
         )
 
-    def _store_attribute(self, target: ast.Attribute, value: Any) -> None:
+    def _store_attribute(self, target: ast.Attribute, value: object) -> None:
         owner = self.eval(target.value)
         old = _attribute(owner, target.attr)
         if isinstance(old, Buffer) and old.scalar and is_value(value):
@@ -321,7 +321,7 @@ class Assigner(DisplayEvaluator):
         except Exception:
             raise self._fixed_attribute(target, owner) from None
 
-    def _fixed_attribute(self, target: ast.Attribute, owner: Any) -> TirxError:
+    def _fixed_attribute(self, target: ast.Attribute, owner: object) -> TirxError:
         message = f"cannot assign to an attribute of `{short(target.value)}`, which is {described(owner)}"
         return self.error(target, message, "assign to a name of the kernel instead")
 
@@ -382,14 +382,14 @@ class Assigner(DisplayEvaluator):
         value = self._combined(node, self.eval(target))
         self.store(target, value, source=target)
 
-    def _combined(self, node: ast.AugAssign, old: Any) -> Any:
+    def _combined(self, node: ast.AugAssign, old: object) -> Any:
         value = self.binary(node, node.op, old, self.eval(node.value))
         if isinstance(value, Expr) and value.span is None:
             stamp(value, self.span(node))
         return value
 
 
-def _attribute(owner: Any, name: str) -> Any:
+def _attribute(owner: object, name: str) -> Any:
     try:
         return getattr(owner, name, None)
     except TirxError:
@@ -439,12 +439,12 @@ def _names(target: ast.expr) -> list[str]:
     return []
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     if isinstance(value, Const):
         return value.value
     return None if is_runtime(value) else value
 
 
-def _holds_number(known: Any) -> bool:
+def _holds_number(known: object) -> bool:
     """Return whether a name is bound to a Python number (an inline function's parameter or a `Tx.meta_var`)."""
     return isinstance(known, (bool, int, float))

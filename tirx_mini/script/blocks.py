@@ -111,17 +111,17 @@ def init() -> OpenInit:
     return OpenInit(_block("T.init")[1])
 
 
-def reads(*regions: Any) -> None:
+def reads(*regions: object) -> None:
     """Declare the regions that an iteration of the block reads."""
     _block("T.reads")[1].reads = _regions(regions)
 
 
-def writes(*regions: Any) -> None:
+def writes(*regions: object) -> None:
     """Declare the regions that an iteration of the block writes."""
     _block("T.writes")[1].writes = _regions(regions)
 
 
-def where(predicate: Any) -> None:
+def where(predicate: object) -> None:
     """Skip the iterations for which `predicate` is false."""
     _block("T.where")[1].predicate = as_bool(predicate)
 
@@ -134,11 +134,11 @@ def block_attr(attrs: dict[str, Any]) -> None:
 def alloc_block_buffer(
     shape: Sequence[int] | int,
     dtype: str = "float32",
-    data: Any = None,
+    data: object = None,
     strides: Sequence[int] | None = None,
-    elem_offset: Any = None,
+    elem_offset: object = None,
     scope: str = "global",
-    **_: Any,
+    **_: object,
 ) -> Buffer:
     """Allocate memory for values between blocks. strides: distances between neighbours, in elements."""
     builder = current("T.alloc_buffer")
@@ -153,12 +153,12 @@ def alloc_block_buffer(
     return buffer
 
 
-def _regions(given: Sequence[Any]) -> tuple[Region, ...]:
+def _regions(given: Sequence[object]) -> tuple[Region, ...]:
     listed = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given
     return tuple(_region(each) for each in listed)
 
 
-def _region(given: Any) -> Region:
+def _region(given: object) -> Region:
     if isinstance(given, Buffer):
         return given.region()
     if isinstance(given, BufferLoad):
@@ -171,17 +171,17 @@ def _region(given: Any) -> Region:
 class Axes:
     """The constructors of block variables, ``T.axis``."""
 
-    def spatial(self, dom: Any, binding: Any, dtype: str = "int32") -> Var:
+    def spatial(self, dom: object, binding: object, dtype: str = "int32") -> Var:
         """Declare a spatial variable, each value of which writes distinct elements."""
         return self._axis("spatial", SPATIAL, dom, binding)
 
-    def reduce(self, dom: Any, binding: Any, dtype: str = "int32") -> Var:
+    def reduce(self, dom: object, binding: object, dtype: str = "int32") -> Var:
         """Declare a reduction variable."""
         return self._axis("reduce", REDUCE, dom, binding)
 
     S, R = spatial, reduce
 
-    def remap(self, kinds: str, bindings: Sequence[Any], dtype: str = "int32") -> Any:
+    def remap(self, kinds: str, bindings: Sequence[object], dtype: str = "int32") -> Any:
         """Declare a variable for each of several loops, with their domains: ``T.axis.remap("SSR", [i, j, k])``."""
         builder, _ = _block("T.axis.remap")
         if len(kinds) != len(bindings) or not set(kinds) <= set(_KINDS):
@@ -199,7 +199,7 @@ class Axes:
             found.append(_declared(_KINDS[kind], const(0), extent, var, name))
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _axis(self, what: str, kind: str, dom: Any, binding: Any) -> Var:
+    def _axis(self, what: str, kind: str, dom: object, binding: object) -> Var:
         builder, _ = _block(f"T.axis.{what}")
         first, end = dom if isinstance(dom, (tuple, list)) else (0, dom)
         start = as_expr(first)

@@ -49,7 +49,7 @@ _CURRENT: ContextVar[Builder | None] = ContextVar("builder", default=None)
 _MAX_INLINE_DEPTH, _MAX_EXPANSIONS = 64, 1 << 16
 
 
-def resolved(value: Any) -> Any:
+def resolved(value: object) -> Any:
     """Resolve a value by `Builder.resolved` of the current kernel, or return it unchanged outside one."""
     builder = _CURRENT.get()
     return value if builder is None else builder.resolved(value)
@@ -99,7 +99,7 @@ def symbol(dtype: DataType) -> Var:
     return builder.symbol(builder.take_name("n"), dtype)
 
 
-def stamp(node: Any, span: Span | None) -> Any:
+def stamp(node: object, span: Span | None) -> Any:
     """Set the span of `node` and its descendants to `span` where they have none."""
     if isinstance(node, (Expr, Stmt)) and node.span is None:
         _stamp(node, span)
@@ -236,13 +236,13 @@ class Builder:
         yield
         self.copies = around
 
-    def made(self, value: Any) -> Any:
+    def made(self, value: object) -> Any:
         """Record that the innermost loop or branch created the Python object `value`."""
         if self._once and value is not None:
             self._once[-1].made[id(value)] = value
         return value
 
-    def outlives(self, value: Any) -> str | None:
+    def outlives(self, value: object) -> str | None:
         """Return the kind of the innermost loop or branch if the Python object `value` was created outside it."""
         return self._once[-1].kind if self._once and id(value) not in self._once[-1].made else None
 
@@ -279,7 +279,7 @@ class Builder:
         """Return the symbolic extent of this name, creating it on first use."""
         return self.symbols.setdefault(name, Var(dtype, name, span=self.span))
 
-    def forget_symbols(self, variables: Iterable[Any]) -> None:
+    def forget_symbols(self, variables: Iterable[object]) -> None:
         """Drop symbolic extents that need not appear in a shape."""
         self.symbols = {name: var for name, var in self.symbols.items() if not any(var is each for each in variables)}
 
@@ -315,7 +315,7 @@ class Builder:
         self.bound[var] = self.resolved(value)
         return var
 
-    def resolved(self, value: Any) -> Any:
+    def resolved(self, value: object) -> Any:
         """Replace names introduced by `bind` with their values, and fold constants."""
         if not isinstance(value, Expr) or not self.bound:
             return value
@@ -360,7 +360,7 @@ class Builder:
 
     # -- names, unfinished objects ------------------------------------------------------------------------------
 
-    def suggest_names(self, names: Sequence[str], called: Any = None) -> None:
+    def suggest_names(self, names: Sequence[str], called: object = None) -> None:
         """Set the names of the variables to which the next call is assigned, for the objects that it creates.
 
         called: the callee. A class of the user makes objects with names of their own.
@@ -368,7 +368,7 @@ class Builder:
         self._names = tuple(names)
         self.of_user_class = isinstance(called, type) and not called.__module__.startswith("tirx_mini.")
 
-    def label(self, given: Any, default: str) -> str:
+    def label(self, given: object, default: str) -> str:
         """Return the explicit name of an object, or else the next suggested name, or `default`."""
         if given is not None and not isinstance(given, str):
             raise TirxError(f"a name must be a string, not {described(given)}", hint='write name="…"', about=given)
@@ -381,11 +381,11 @@ class Builder:
         name, self._names = self._names[0], self._names[1:]
         return name
 
-    def begin(self, what: Any, error: TirxError) -> None:
+    def begin(self, what: object, error: TirxError) -> None:
         """Register an object that `end` must finish before the kernel ends, or else `error` is raised."""
         self._unfinished[what] = error.at(self.span)
 
-    def end(self, what: Any) -> None:
+    def end(self, what: object) -> None:
         self._unfinished.pop(what, None)
 
     @contextmanager

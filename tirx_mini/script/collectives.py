@@ -18,7 +18,7 @@ from .memory import alloc_local
 FULL_WARP = 0xFFFFFFFF
 
 
-def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_size: Any = 32) -> Expr:
+def shuffle(kind: str, mask: object, value: object, lane: object, width: object = 32, warp_size: object = 32) -> Expr:
     """Return another lane's value: ``T.tvm_warp_shuffle_xor(mask, value, lane_mask, 32, 32)``. All 32 lanes take part.
     """
     for name, given, needed in (("mask", mask, FULL_WARP), ("width", width, 32), ("warp_size", warp_size, 32)):
@@ -28,7 +28,7 @@ def shuffle(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32, warp_s
     return getattr(namespace().ptx.shfl, kind)(value, lane)
 
 
-def shuffle_in_segments(kind: str, mask: Any, value: Any, lane: Any, width: Any = 32) -> Expr:
+def shuffle_in_segments(kind: str, mask: object, value: object, lane: object, width: object = 32) -> Expr:
     """Shuffle within segments of `width` lanes, as CUDA's ``T.cuda.__shfl_xor_sync(mask, value, lane_mask, width)``."""
     if int_value(mask) == FULL_WARP and int_value(width) == 32:
         return shuffle(kind, mask, value, lane)
@@ -40,7 +40,7 @@ def active_mask() -> Expr:
     return const(FULL_WARP, "uint32")
 
 
-def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
+def reduce(unit: str, op: str, value: object, *args: object, **options: object) -> Expr:
     """Reduce one value per thread over its warp or CTA by sum, max or min.
 
     All threads must execute the call, and each of them receives the result: ``T.cuda.warp_sum(value, width=32)``,
@@ -61,7 +61,7 @@ def reduce(unit: str, op: str, value: Any, *args: Any, **options: Any) -> Expr:
     return load(result, (const(0),))
 
 
-def _reduce_by(unit: str, value: Any, op: str, *args: Any, **options: Any) -> Expr:
+def _reduce_by(unit: str, value: object, op: str, *args: object, **options: object) -> Expr:
     """Reduce with the operation as the second argument: ``T.cuda.warp_reduce(value, "sum")``."""
     return reduce(unit, op, value, *args, **options)
 

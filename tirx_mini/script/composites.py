@@ -22,8 +22,9 @@ _REDUCTIONS = ("sum", "max", "min")
 
 
 def binary_chain(
-    of: Primitive, output: Any, data: Any, operand0: Any, operand1: Any, op0: str, op1: str, reverse1: bool = False,
-    workspace: Any = None, dispatch: str | None = None,
+    of: Primitive, output: object, data: object, operand0: object, operand1: object, op0: str, op1: str,
+    reverse1: bool = False,
+    workspace: object = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
     """Compute output = (operand0 op0 data) op1 operand1, or with `reverse1` operand1 op1 (operand0 op0 data)."""
     _apply(of, op0, output, operand0, data)
@@ -31,8 +32,9 @@ def binary_chain(
 
 
 def binary_reduce(
-    of: Primitive, binary_output: Any, reduce_output: Any, binary_input1: Any, binary_input2: Any, binary_op: str,
-    reduce_op: str, reduce_axes: Any = -1, workspace: Any = None, dispatch: str | None = None,
+    of: Primitive, binary_output: object, reduce_output: object, binary_input1: object, binary_input2: object,
+    binary_op: str,
+    reduce_op: str, reduce_axes: object = -1, workspace: object = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
     """Compute binary_output = binary_input1 binary_op binary_input2, and its reduction over `reduce_axes`."""
     _apply(of, binary_op, binary_output, binary_input1, binary_input2)
@@ -40,8 +42,9 @@ def binary_reduce(
 
 
 def unary_reduce(
-    of: Primitive, unary_output: Any, reduce_output: Any, unary_input: Any, unary_op: str, reduce_op: str,
-    bias: Any = None, scale: Any = None, reduce_axes: Any = -1, workspace: Any = None, dispatch: str | None = None,
+    of: Primitive, unary_output: object, reduce_output: object, unary_input: object, unary_op: str, reduce_op: str,
+    bias: object = None, scale: object = None, reduce_axes: object = -1, workspace: object = None,
+    dispatch: str | None = None,
 ) -> None:  # fmt: skip
     """Compute unary_output = unary_op(unary_input * scale + bias), and its reduction over `reduce_axes`."""
     name = _name(unary_op, {each: each for each in _UNARY})
@@ -53,8 +56,8 @@ def unary_reduce(
 
 
 def reduce_negate(
-    of: Primitive, output: Any, input: Any, reduce_op: str, reduce_axes: Any = -1, accum: bool = False,
-    workspace: Any = None, dispatch: str | None = None,
+    of: Primitive, output: object, input: object, reduce_op: str, reduce_axes: object = -1, accum: bool = False,
+    workspace: object = None, dispatch: str | None = None,
 ) -> None:  # fmt: skip
     """Compute the negated reduction of `input` over `reduce_axes`."""
     if accum:
@@ -68,7 +71,7 @@ COMPOSITES: Mapping[str, Callable[..., None]] = {
 }
 
 
-def _name(op: Any, names: Mapping[str, str]) -> str:
+def _name(op: object, names: Mapping[str, str]) -> str:
     """Return the name of a primitive, given as text or as a TVM operation (`tirx.add`)."""
     text = str(getattr(op, "name", op)).split(".")[-1]
     if text not in names:
@@ -77,11 +80,11 @@ def _name(op: Any, names: Mapping[str, str]) -> str:
     return names[text]
 
 
-def _is_tile(value: Any) -> bool:
+def _is_tile(value: object) -> bool:
     return isinstance(value, (Region, Buffer)) and not (isinstance(value, Buffer) and value.scalar)
 
 
-def _apply(of: Primitive, op: Any, dst: Any, a: Any, b: Any) -> None:
+def _apply(of: Primitive, op: object, dst: object, a: object, b: object) -> None:
     """Emit dst = a op b, where at least one operand is a tile."""
     name = _name(op, _BINARY)
     if _is_tile(a):
@@ -97,6 +100,6 @@ def _apply(of: Primitive, op: Any, dst: Any, a: Any, b: Any) -> None:
         of("mul")(dst, dst, a)
 
 
-def _reduce(of: Primitive, op: Any, dst: Any, src: Any, axes: Any) -> None:
+def _reduce(of: Primitive, op: object, dst: object, src: object, axes: object) -> None:
     name = _name(op, {each: each for each in _REDUCTIONS})
     of(f"reduce_{name}")(dst, src, axes=axes)

@@ -67,7 +67,7 @@ class DisplayEvaluator(Evaluator):
             if all(self.decide(test) for test in head.ifs):
                 yield from self.generate(generators[1:])
 
-    def _bind_plain(self, target: ast.expr, value: Any) -> None:
+    def _bind_plain(self, target: ast.expr, value: object) -> None:
         if isinstance(target, ast.Name):
             self.env.names[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -98,7 +98,7 @@ class DisplayEvaluator(Evaluator):
                 node, "a lambda in a kernel can only have plain parameters", "write it as an @Tx.inline function"
             )
 
-        def function(*args: Any) -> Any:
+        def function(*args: object) -> Any:
             missing = len(parameters) - len(args)
             if missing < 0 or missing > len(defaults):
                 message = f"this lambda expects the arguments ({', '.join(parameters)}), found {len(args)}"

@@ -29,7 +29,7 @@ _SPANS = {0: 0, 1: 32, 2: 64, 3: 128}
 """The width of a swizzle in bytes by its mode (`SwizzleMode`)."""
 
 
-def encode_matrix_descriptor(kind: str, desc: Any, addr: Any, ldo: Any, sdo: Any, swizzle: Any) -> None:
+def encode_matrix_descriptor(kind: str, desc: object, addr: object, ldo: object, sdo: object, swizzle: object) -> None:
     """Store the matrix descriptor of a tile in shared memory.
 
     kind: "tcgen05" or "wgmma".
@@ -55,11 +55,11 @@ def encode_matrix_descriptor(kind: str, desc: Any, addr: Any, ldo: Any, sdo: Any
 
 
 def _instruction(
-    desc: Any,
+    desc: object,
     *,
-    d_dtype: Any,
-    a_dtype: Any,
-    b_dtype: Any,
+    d_dtype: object,
+    a_dtype: object,
+    b_dtype: object,
     M: int,
     N: int,
     K: int,
@@ -87,15 +87,15 @@ def _instruction(
 
 
 def _scaled(
-    desc: Any,
+    desc: object,
     *,
-    d_dtype: Any,
-    a_dtype: Any,
-    b_dtype: Any,
-    sfa_dtype: Any,
-    sfb_dtype: Any,
-    sfa_tmem_addr: Any,
-    sfb_tmem_addr: Any,
+    d_dtype: object,
+    a_dtype: object,
+    b_dtype: object,
+    sfa_dtype: object,
+    sfb_dtype: object,
+    sfa_tmem_addr: object,
+    sfb_tmem_addr: object,
     M: int,
     N: int,
     K: int,
@@ -130,14 +130,14 @@ def _check_fields(name: str, saturates: bool, sparse: bool) -> None:
         raise TirxError(f"{name} has no {'sat_d' if saturates else 'is_sparse'}=True here", place())
 
 
-def _format(name: str, dtype: Any) -> tuple[str, Format]:
+def _format(name: str, dtype: object) -> tuple[str, Format]:
     try:
         return mma_format(str(data_type(dtype)).replace("tfloat32", "float32"))
     except ValueError as error:
         raise TirxError(f"{name}: {error}", place()) from None
 
 
-def _store_word(name: str, made: InstructionDescriptor, kind: str, cta_group: int, desc: Any) -> None:
+def _store_word(name: str, made: InstructionDescriptor, kind: str, cta_group: int, desc: object) -> None:
     try:
         word = made.encode(kind)
         InstructionDescriptor.decode(word, kind, int(cta_group))
@@ -146,7 +146,7 @@ def _store_word(name: str, made: InstructionDescriptor, kind: str, cta_group: in
     store(const(word, UINT32), desc, name)
 
 
-def add_16B_offset(desc: Any, offset: Any) -> Expr:
+def add_16B_offset(desc: object, offset: object) -> Expr:
     """Advance a matrix descriptor by `offset` × 16 bytes."""
     value = as_expr(desc)
     low = cast(UINT32, value) + cast(UINT32, as_expr(offset))

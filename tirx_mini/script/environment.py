@@ -143,7 +143,7 @@ class Outside:
     globals: Mapping[str, Any]
 
     @staticmethod
-    def of(function: Callable[..., Any], caller: Mapping[str, Any] | None = None) -> Outside:
+    def of(function: Callable[..., object], caller: Mapping[str, object] | None = None) -> Outside:
         code = function.__code__
         return Outside(
             dict(zip(code.co_freevars, function.__closure__ or (), strict=True)), caller or {}, function.__globals__
@@ -195,14 +195,14 @@ class Outside:
         return dict(itertools.islice(modules, 1))
 
 
-def keeps_meaning(value: Any) -> bool:
+def keeps_meaning(value: object) -> bool:
     """Return whether a value outlives the block that assigned it, as Python objects and shared storage do."""
     if isinstance(value, Buffer):
         return value.scope != "local"
     return not isinstance(value, (Bound, Expr, Gone))
 
 
-def keeps_nothing(value: Any) -> bool:
+def keeps_nothing(value: object) -> bool:
     """Return False: no value outlives its block."""
     return False
 

@@ -60,14 +60,14 @@ class Evaluator(Reader):
 
     # -- operators ----------------------------------------------------------------------------------------------
 
-    def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
+    def binary(self, node: Any, op: ast.operator, left: object, right: object) -> Any:
         """Evaluate ``left op right``."""
         if isinstance(op, (ast.Pow, ast.LShift)) and _is_huge(left, right):
             message = f"`{short(node)}` is a number of more than {_MAX_BITS:,} bits"
             raise self.error(node, message, "use numbers that fit in 64 bits")
         return self.operated(node, _SYMBOL[type(op)], _BINARY[type(op)], left, right)
 
-    def operated(self, node: Any, symbol: str, function: Callable[..., Any], *operands: Any) -> Any:
+    def operated(self, node: Any, symbol: str, function: Callable[..., object], *operands: object) -> Any:
         """Apply an operator to values."""
         try:
             return function(*operands)
@@ -78,7 +78,7 @@ class Evaluator(Reader):
         except Exception as error:
             raise foreign(error, self.span(node), written=short(node)) from None
 
-    def truth(self, node: ast.expr, value: Any) -> bool:
+    def truth(self, node: ast.expr, value: object) -> bool:
         """Return the truth value of a Python value."""
         return self.operated(node, "bool", bool, value)
 
@@ -136,7 +136,7 @@ class Evaluator(Reader):
                 return value
         return value if combined is None else combined
 
-    def _one_of(self, node: ast.expr, value: Expr, choices: Sequence[Any]) -> Expr:
+    def _one_of(self, node: ast.expr, value: Expr, choices: Sequence[object]) -> Expr:
         """Evaluate ``value in choices``."""
         same = [self.guarded(node, binary, "==", value, choice) for choice in choices]
         return functools.reduce(functools.partial(binary, "or"), same, as_bool(False))
@@ -196,7 +196,7 @@ class Evaluator(Reader):
             builder.suggest_names(())
 
     def _located(
-        self, error: TirxError, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, error: TirxError, node: ast.expr, function: Any, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> TirxError:
         """Locate an error of a call at the offending argument, or else at the call with the signature as hint."""
         if self.source.library:
@@ -210,7 +210,7 @@ class Evaluator(Reader):
         return error.at(self.span(node))
 
     def _check_call(
-        self, node: ast.expr, span: Span, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, node: ast.expr, span: Span, function: Any, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> None:
         """Reject calls that would change objects only once, and calls that format a run-time value."""
         check_call(self.builder, function, tuple(args), functools.partial(short, node), span)
@@ -223,7 +223,7 @@ class Evaluator(Reader):
             for value in (*args, *kwargs.values()):
                 self.check_text(node, value)
 
-    def check_text(self, node: ast.expr, value: Any) -> None:
+    def check_text(self, node: ast.expr, value: object) -> None:
         """Reject formatting a run-time value, which would show the expression instead of the value."""
         if is_runtime(value) and not isinstance(value, Str):
             raise self.error(
@@ -242,7 +242,7 @@ class Evaluator(Reader):
                 values.append(self.eval(node, element_names(names, len(values)) if names else ()))
         return values
 
-    def mapping(self, node: ast.expr, value: Any) -> dict[str, Any]:
+    def mapping(self, node: ast.expr, value: object) -> dict[str, Any]:
         """Return the mapping that ``**value`` unpacks."""
         if not isinstance(value, Mapping):
             message = f"`**` expects a dict, found {described(value)}"
@@ -288,7 +288,7 @@ def _is_huge(base: Any, power: Any) -> bool:
     return whole and abs(base) > 1 and power * base.bit_length() > _MAX_BITS
 
 
-def _has_elements(value: Any) -> bool:
+def _has_elements(value: object) -> bool:
     """Return whether Python can iterate over a value."""
     kind = type(value)
     if isinstance(value, Enum) or getattr(value, "ndim", 1) == 0:
@@ -296,7 +296,7 @@ def _has_elements(value: Any) -> bool:
     return getattr(kind, "__iter__", None) is not None if hasattr(kind, "__iter__") else hasattr(kind, "__getitem__")
 
 
-def element_names(names: Sequence[str], key: Any) -> Sequence[str]:
+def element_names(names: Sequence[str], key: object) -> Sequence[str]:
     """Return the suggested names for element `key` of a container that is assigned to variables."""
     if len(names) == 1:
         label = f"{names[0]}_{key}"

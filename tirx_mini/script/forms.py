@@ -40,7 +40,7 @@ from .instructions import raw_call
 from .views import flat_place
 
 
-def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
+def _element(pointer: object, what: str, offset: ExprLike = 0) -> BufferLoad:
     """Return the element `offset` elements after a pointer, buffer or element."""
     if isinstance(pointer, BufferLoad):
         pointer = AddressOf(pointer.buffer.data.dtype, pointer.buffer, pointer.indices)
@@ -51,12 +51,12 @@ def _element(pointer: Any, what: str, offset: ExprLike = 0) -> BufferLoad:
     return BufferLoad(pointer.buffer.dtype, pointer.buffer, (index,))
 
 
-def noop_barrier(reg: Any) -> None:
+def noop_barrier(reg: object) -> None:
     """Keep a register in place before a wgmma, as any asm statement on it does in the emitted code."""
     _element(reg, "the register of wgmma.noop_barrier")
 
 
-def runtime_instr_desc(desc: Any, sf_id: ExprLike) -> None:
+def runtime_instr_desc(desc: object, sf_id: ExprLike) -> None:
     """Set the scale-factor ids of A and B in a variable's instruction descriptor (PTX ISA: tcgen05.mma)."""
     word, which = _element(desc, "the descriptor"), cast("uint32", sf_id)
     kept = binary("&", word, const(~0x60000030 & 0xFFFFFFFF, "uint32"))
@@ -64,12 +64,12 @@ def runtime_instr_desc(desc: Any, sf_id: ExprLike) -> None:
     current("T.cuda.runtime_instr_desc").emit(BufferStore(word.buffer, word.indices, binary("|", kept, ids)))
 
 
-def leader_address(ptr: Any) -> Expr:
+def leader_address(ptr: object) -> Expr:
     """Map an address to the shared memory of the even CTA of a pair."""
     return binary("&", cast("uint32", ptr), const(0xFEFFFFFF, "uint32"))
 
 
-def ldg32(reg: Any, guard: ExprLike, addr: Any, local_addr: ExprLike) -> None:
+def ldg32(reg: object, guard: ExprLike, addr: object, local_addr: ExprLike) -> None:
     """Load reg[local_addr] from `addr` if `guard` holds, else set it to 0."""
     target, source = _element(reg, "the register", local_addr), _element(addr, "the address")
     value = select(as_bool(as_expr(guard)), source, const(0, source.dtype))
@@ -78,7 +78,11 @@ def ldg32(reg: Any, guard: ExprLike, addr: Any, local_addr: ExprLike) -> None:
 
 
 def timer_init(
-    profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, num_groups: ExprLike, group_id: ExprLike
+    profiler_buffer: object,
+    profiler_tag: object,
+    profiler_write_offset: object,
+    num_groups: ExprLike,
+    group_id: ExprLike,
 ) -> None:
     """Initialise a profile: the tag and first entry of group `group_id` of this CTA, out of `num_groups`."""
     builder = current("T.cuda.timer_init")
@@ -94,12 +98,14 @@ def timer_init(
     builder.emit(_set(profiler_tag, binary("<<", cast("uint64", index), 12)))
 
 
-def _set(pointer: Any, value: Expr, offset: ExprLike = 0) -> BufferStore:
+def _set(pointer: object, value: Expr, offset: ExprLike = 0) -> BufferStore:
     place_ = _element(pointer, "an argument of the profiler", offset)
     return BufferStore(place_.buffer, place_.indices, cast(place_.buffer.dtype, value))
 
 
-def _event(name: str, bits: Expr, buffer: Any, tag: Any, offset: Any, stride: ExprLike, leader_cond: ExprLike) -> None:
+def _event(
+    name: str, bits: Expr, buffer: object, tag: object, offset: object, stride: ExprLike, leader_cond: ExprLike
+) -> None:
     """Write the time and tag from the leader and advance by `stride`, without reordering accesses across it."""
     builder = current(f"T.cuda.{name}")
     now = binary("<<", binary("&", NAMES["ptx.globaltimer"].call(), const(0xFFFFFFFF, "uint64")), 32)
@@ -114,7 +120,7 @@ def _event(name: str, bits: Expr, buffer: Any, tag: Any, offset: Any, stride: Ex
 
 
 def timer_start(
-    event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    event_type: object, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
     """Record the start of an event."""
@@ -125,7 +131,7 @@ def timer_start(
 
 
 def timer_end(
-    event_type: Any, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    event_type: object, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
     """Record the end of an event."""
@@ -145,13 +151,13 @@ def timer_finalize(
     )  # fmt: skip
 
 
-def _pointer(pointer: Any, what: str, offset: ExprLike) -> Expr:
+def _pointer(pointer: object, what: str, offset: ExprLike) -> Expr:
     """Return the pointer `offset` elements after another one."""
     found = _element(pointer, what, offset)
     return AddressOf(found.buffer.data.dtype, found.buffer, found.indices)
 
 
-def _without_dtype(name: str, args: Sequence[Any], count: int) -> Sequence[Any]:
+def _without_dtype(name: str, args: Sequence[object], count: int) -> Sequence[Any]:
     """Strip the leading dtype from the arguments of a legacy call form."""
     if len(args) == count + 1 and isinstance(args[0], str):
         args = args[1:]
@@ -160,14 +166,14 @@ def _without_dtype(name: str, args: Sequence[Any], count: int) -> Sequence[Any]:
     return args
 
 
-def cp_async_legacy(*all_args: Any) -> None:
+def cp_async_legacy(*all_args: object) -> None:
     """Issue a cp.async with element offsets: ``(dst, dst_offset, src, src_offset, size)``."""
     dst, dst_offset, src, src_offset, size = _without_dtype("cp_async.legacy", all_args, 5)
     target, source = _pointer(dst, "the destination", dst_offset), _pointer(src, "the source", src_offset)
     raw_call("cp.async", target, source, bytes=size)
 
 
-def ldmatrix_legacy(*all_args: Any) -> None:
+def ldmatrix_legacy(*all_args: object) -> None:
     """Issue an ldmatrix with element offsets: ``(trans, num, ".b16", registers, offset, shared, offset)``."""
     trans, num, kind, registers, offset, shared, start = _without_dtype("ldmatrix_legacy", all_args, 7)
     if str(kind).strip(".") != "b16":
@@ -176,7 +182,7 @@ def ldmatrix_legacy(*all_args: Any) -> None:
     raw_call("ldmatrix", target, source, num=num, transpose=bool(trans))
 
 
-def mma_legacy(*all_args: Any, operator: Any = None) -> None:
+def mma_legacy(*all_args: object, operator: object = None) -> None:
     """Issue C += A B: ``(shape, layouts of A and B, types of A, B and C, A, offset, B, offset, C, offset, saturate)``.
     """
     shape, a_layout, b_layout, a_type, b_type, c_type, a, a_at, b, b_at, c, c_at, saturate = _without_dtype(
@@ -192,7 +198,7 @@ def mma_legacy(*all_args: Any, operator: Any = None) -> None:
     )  # fmt: skip
 
 
-def mma_fill(dtype: Any, local_size: int, local_ptr: Any, offset: ExprLike) -> None:
+def mma_fill(dtype: object, local_size: int, local_ptr: object, offset: ExprLike) -> None:
     """Set `local_size` registers to 0, starting at `offset`."""
     builder = current("T.cuda.mma_fill")
     for step in range(int(local_size)):
@@ -200,7 +206,7 @@ def mma_fill(dtype: Any, local_size: int, local_ptr: Any, offset: ExprLike) -> N
         builder.emit(BufferStore(target.buffer, target.indices, const(0, target.dtype)))
 
 
-def iket_mark(name: Any, payload: Any = None) -> None:
+def iket_mark(name: object, payload: object = None) -> None:
     """Mark a point for a kernel tracer, without effect since the simulator traces every run."""
 
 
@@ -208,12 +214,12 @@ def iket_pop() -> None:
     """End the innermost range of a kernel tracer, without effect."""
 
 
-def iket_range(name: Any = None, payload: Any = None) -> Expr:
+def iket_range(name: object = None, payload: object = None) -> Expr:
     """Begin or end a range of a kernel tracer, without effect, and return its token."""
     return const(0)
 
 
-def iket_event(event_id: int, source_code: str = "", payload: Any = None) -> None:
+def iket_event(event_id: int, source_code: str = "", payload: object = None) -> None:
     """Record an event for a kernel tracer, without effect."""
 
 
@@ -245,8 +251,8 @@ def mov_sreg(bits: int, reg_name: str) -> Expr:
 
 
 def wait_until(
-    dst: Any,
-    ptr: Any,
+    dst: object,
+    ptr: object,
     condition: ExprLike,
     scope: str = "gpu",
     space: str = "global",

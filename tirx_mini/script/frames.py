@@ -123,7 +123,7 @@ def tvm_storage_sync(storage_scope: str, is_load: bool = False, num_blocks: int 
     getattr(group, names[storage_scope])()
 
 
-def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], predicate: Any = None) -> None:
+def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], predicate: object = None) -> None:
     """Store an element: ``buffer[indices] = value``."""
     if predicate is not None:
         raise TirxError("T.buffer_store has no predicate here", hint="write an `if` around it")
@@ -131,7 +131,7 @@ def buffer_store(buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike], p
     current("T.buffer_store").emit(stored(buffer, element.indices, as_expr(value)))
 
 
-def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = None) -> Load:
+def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: object = None) -> Load:
     """Load an element: ``buffer[indices]``."""
     if predicate is not None:
         raise TirxError("T.BufferLoad has no predicate here", hint="write T.if_then_else(predicate, buf[i], 0)")
@@ -144,7 +144,7 @@ def BufferLoad(buffer: Buffer, indices: Sequence[ExprLike], predicate: Any = Non
     return element
 
 
-def Assert(condition: ExprLike, message: Any = "", error_kind: str = "RuntimeError") -> Any:
+def Assert(condition: ExprLike, message: object = "", error_kind: str = "RuntimeError") -> Any:
     """Abort the launch if a condition does not hold (PTX ISA: trap); also ``with T.Assert(…):``.
 
     Raises `TirxError` with `message` where the condition is known not to hold.
@@ -164,12 +164,12 @@ def thread_return() -> None:
     current("T.thread_return").emit(ReturnStmt())
 
 
-def Return(value: Any = None) -> None:
+def Return(value: object = None) -> None:
     """Exit the executing thread; a kernel returns no value."""
     thread_return()
 
 
-def Bind(value: ExprLike, type_annotation: Any = None, *, var: Any = None) -> Expr:
+def Bind(value: ExprLike, type_annotation: object = None, *, var: object = None) -> Expr:
     """Bind `value` to a new variable."""
     builder = current("T.Bind")
     return builder.bind(builder.take_name(getattr(var, "name", "v")), as_expr(value))

@@ -53,7 +53,7 @@ class InlineFunction:
     def __name__(self) -> str:
         return self.origin.node.name if isinstance(self.origin, FunctionSource) else self.origin.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         builder = current(f"`{self.__name__}`")
         given = self.bind(args, kwargs)
         with builder.inlining(self.__name__) as call:
@@ -68,7 +68,7 @@ class InlineFunction:
             outcome = Executor(self.source, builder, env, call).run(self.source.node.body)
         return outcome.value if isinstance(outcome, Returned) else None
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else BoundInline(self, instance)
 
     def _parameter(self, name: str) -> ast.arg:
@@ -82,7 +82,7 @@ class InlineFunction:
         names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
         return names, [*names, *(arg.arg for arg in node.kwonlyargs)]
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
         """Bind arguments to parameters. Raises `TirxError` with the signature for a mismatch."""
         node = self.source.node.args
         names, every = self._names
@@ -101,7 +101,7 @@ class InlineFunction:
             bound[node.kwarg.arg] = extra
         return bound
 
-    def _mismatch(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TirxError:
+    def _mismatch(self, args: Sequence[object], kwargs: Mapping[str, object]) -> TirxError:
         """Return the error page for mismatched arguments, not counting the object of a method."""
         node = self.source.node.args
         names, every = self._names
@@ -145,11 +145,11 @@ class BoundInline:
     def __name__(self) -> str:
         return self.function.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.function(self.instance, *args, **kwargs)
 
 
-def default_values(arguments: ast.arguments, positional: Sequence[Any], keyword: Sequence[Any]) -> dict[str, Any]:
+def default_values(arguments: ast.arguments, positional: Sequence[object], keyword: Sequence[object]) -> dict[str, Any]:
     """Return the default values by parameter name.
 
     positional, keyword: the values in the order of the syntax tree; None for a keyword-only parameter without one.

@@ -55,7 +55,7 @@ class OpenScope:
     around: str | None = None
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, condition: Any) -> OpenScope:
+    def __getitem__(self, condition: object) -> OpenScope:
         """Restrict the scope to the units that satisfy `condition` or that an index or slice selects."""
         if isinstance(condition, slice) or (isinstance(condition, int) and not isinstance(condition, bool)):
             condition = self._numbered(condition)
@@ -209,7 +209,7 @@ class Loop:
         )
 
 
-def loop(kind: str, bounds: tuple[Any, ...], parallel: bool = False) -> Loop:
+def loop(kind: str, bounds: tuple[object, ...], parallel: bool = False) -> Loop:
     """Return a loop over ``range(stop)``, ``range(start, stop)`` or ``range(start, stop, step)``."""
     if not 1 <= len(bounds) <= 3:
         raise TirxError(
@@ -250,7 +250,7 @@ class DType:
 
     dtype: DataType
 
-    def __call__(self, value: Any = None, storage_scope: str = "global") -> Any:
+    def __call__(self, value: object = None, storage_scope: str = "global") -> Any:
         if value is None:
             if self.dtype.is_integer and not self.dtype.is_bool:
                 return symbol(self.dtype)
@@ -315,7 +315,7 @@ class ConstexprMarker:
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, kind: Any) -> ConstexprMarker:
+    def __getitem__(self, kind: object) -> ConstexprMarker:
         return self
 
     def __repr__(self) -> str:
@@ -336,7 +336,7 @@ class Let:
     value: Expr
 
 
-def hint(message: str, attrs: Mapping[str, Any] | None = None, **more: Any) -> OpenHint:
+def hint(message: str, attrs: Mapping[str, object] | None = None, **more: object) -> OpenHint:
     """Add a message for readers and tools, as a statement or around a block, without effect."""
     return OpenHint(message, tuple({**(attrs or {}), **more}.items()))
 
@@ -354,12 +354,12 @@ def meta_var(value: _T) -> _T:
 class LetMaker:
     """The binding forms ``x: Tx.let = expr``, ``x: Tx.let[Tx.int32] = expr`` and ``x = Tx.let(expr)``."""
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         return Let(as_expr(value))
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, dtype: Any) -> LetMaker:
+    def __getitem__(self, dtype: object) -> LetMaker:
         return self
 
 
@@ -371,12 +371,12 @@ def _(maker: LetMaker) -> str:
     return "Tx.let"
 
 
-def bind(value: Any, dtype: Any = None) -> Any:
+def bind(value: object, dtype: object = None) -> Any:
     """Bind a value to a variable, as `let` does: ``x = T.bind(expr)``."""
     return Let(as_expr(value))
 
 
-def Ptr(dtype: Any, storage_scope: str = "global") -> DType:
+def Ptr(dtype: object, storage_scope: str = "global") -> DType:
     """Return the type of a pointer: ``p: T.let[T.Ptr("float32", "shared")] = buf.data``."""
     return DType(HANDLE)
 
@@ -388,10 +388,10 @@ class Flat:
     buffer: Buffer
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, index: Any) -> Expr:
+    def __getitem__(self, index: object) -> Expr:
         return load(self.buffer, (as_index(index),))
 
-    def ptr_to(self, indices: Any) -> Expr:
+    def ptr_to(self, indices: object) -> Expr:
         index = indices[0] if isinstance(indices, (list, tuple)) else indices
         return AddressOf(HANDLE, self.buffer, (as_index(index),))
 
@@ -402,7 +402,7 @@ def load(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
     return BufferLoad(buffer.dtype.with_lanes(lanes), buffer, indices)
 
 
-def data_type(dtype: Any) -> DataType:
+def data_type(dtype: object) -> DataType:
     """Return a dtype given by name, as ``Tx.float16``, or as a NumPy or PyTorch dtype. Raises `TirxError` otherwise."""
     try:
         return DataType(dtype)
@@ -413,7 +413,7 @@ def data_type(dtype: Any) -> DataType:
         raise TirxError(message, hint=hint, about=dtype) from None
 
 
-def shape_of(shape: Any, what: str, symbolic: bool = False) -> tuple[int, ...]:
+def shape_of(shape: object, what: str, symbolic: bool = False) -> tuple[int, ...]:
     """Return a shape as a tuple of Python integers. Raises `TirxError`, naming an invalid extent.
 
     symbolic: whether an extent may be a value of the kernel, or the name of one.

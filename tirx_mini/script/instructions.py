@@ -72,7 +72,7 @@ class Path:
     def __dir__(self) -> list[str]:
         return sorted(self.below)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.function is None:
             raise TirxError(
                 f"`Tx.{self.name}` is a group of instructions, not an instruction",
@@ -188,11 +188,11 @@ def _alone(path: str, entry: Instruction) -> Overloads:
     return overloads
 
 
-def _issue(entry: Instruction, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> Call | None:
+def _issue(entry: Instruction, operands: tuple[object, ...], modifiers: dict[str, Any]) -> Call | None:
     return issuer(_alone(entry.name, entry))(*operands, **modifiers)
 
 
-def raw_call(name: str, *args: Any, **attrs: Any) -> Any:
+def raw_call(name: str, *args: object, **attrs: object) -> Any:
     """Call an instruction by its table name, for names that are not valid paths."""
     entry = TABLE.get(name)
     if entry is None:

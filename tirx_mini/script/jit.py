@@ -20,7 +20,7 @@ constexpr = ConstexprMarker()
 """``N: T.constexpr``: a parameter of a `T.jit` kernel whose value `specialize` gives."""
 
 
-def Optional(annotation: Any) -> OptionalType:
+def Optional(annotation: object) -> OptionalType:
     """Mark a parameter of a `T.jit` kernel as removable by ``specialize(B=None)``: ``B: T.Optional(T.handle)``."""
     return OptionalType(annotation)
 
@@ -42,7 +42,7 @@ class Jit:
     def __name__(self) -> str:
         return self.function.__name__
 
-    def specialize(self, **values: Any) -> PrimFunc:
+    def specialize(self, **values: object) -> PrimFunc:
         """Instantiate the kernel for given `T.constexpr` values; ``name=None`` removes a `T.Optional` parameter.
 
         Raises `TirxError` for a mistake in the kernel, and for a value that is missing or that no parameter takes.
@@ -50,7 +50,7 @@ class Jit:
         __tracebackhide__ = True
         return reading(self.function, self.caller, self._given(values), self.attrs)
 
-    def _given(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _given(self, values: Mapping[str, object]) -> Mapping[str, Any]:
         """Return all compile-time parameters with their values, given or default."""
         arguments = source_of(self.function).node.args
         every = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
@@ -63,7 +63,7 @@ class Jit:
             )
         return {**_defaults(self.function, arguments), **values}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise TirxError(
             f"{self.__name__} is a T.jit kernel, which has no code before its T.constexpr parameters have values",
             caller_span(),
@@ -71,7 +71,7 @@ class Jit:
         )
 
 
-def _defaults(function: Callable[..., Any], arguments: ast.arguments) -> dict[str, Any]:
+def _defaults(function: Callable[..., object], arguments: ast.arguments) -> dict[str, Any]:
     names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
     positional = function.__defaults__ or ()
     return dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (function.__kwdefaults__ or {})
@@ -89,7 +89,7 @@ def jit(
     dialect: str | None = None,
 ) -> Callable[[Callable[..., Any]], Jit]: ...
 def jit(
-    function: Callable[..., Any] | None = None,
+    function: Callable[..., object] | None = None,
     *,
     private: bool = False,
     check_well_formed: bool = True,
@@ -110,6 +110,6 @@ def jit(
     return Jit(function, caller_locals(2), attrs)
 
 
-def _with_caller(attrs: Mapping[str, Any], function: Callable[..., Any]) -> Jit:
+def _with_caller(attrs: Mapping[str, object], function: Callable[..., object]) -> Jit:
     check_function(function, "@T.jit")
     return Jit(function, caller_locals(2), attrs)

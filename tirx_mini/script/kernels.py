@@ -35,7 +35,7 @@ def prim_func(
     dialect: str | None = None,
 ) -> Callable[[Callable[..., Any]], PrimFunc]: ...
 def prim_func(
-    function: Callable[..., Any] | None = None,
+    function: Callable[..., object] | None = None,
     *,
     tirx: bool | None = None,
     private: bool = False,
@@ -64,7 +64,7 @@ def ir_module(cls: type) -> IRModule:
     return IRModule({name: kernel for name, kernel in vars(cls).items() if isinstance(kernel, PrimFunc)})
 
 
-def _with_caller(attrs: Mapping[str, Any], function: Callable[..., Any]) -> PrimFunc:
+def _with_caller(attrs: Mapping[str, object], function: Callable[..., object]) -> PrimFunc:
     __tracebackhide__ = True
     return reading(function, caller_locals(2), attrs=attrs)
 
@@ -78,10 +78,10 @@ def caller_locals(depth: int) -> Mapping[str, Any]:
 
 
 def reading(
-    function: Callable[..., Any],
-    caller: Mapping[str, Any],
-    given: Mapping[str, Any] | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    function: Callable[..., object],
+    caller: Mapping[str, object],
+    given: Mapping[str, object] | None = None,
+    attrs: Mapping[str, object] | None = None,
     spelling: str = COURSE,
     keeps_numbers: bool = False,
 ) -> PrimFunc:
@@ -96,13 +96,13 @@ def reading(
 
 
 def read(
-    function: Callable[..., Any],
-    caller: Mapping[str, Any],
-    given: Mapping[str, Any] | None,
-    attrs: Mapping[str, Any],
+    function: Callable[..., object],
+    caller: Mapping[str, object],
+    given: Mapping[str, object] | None,
+    attrs: Mapping[str, object],
     spelling: str = COURSE,
     keeps_numbers: bool = False,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
 ) -> PrimFunc:
     """Parse `function` as a kernel.
 
@@ -179,7 +179,7 @@ class _Parameters:
             )
         return self.given[arg.arg]
 
-    def _runtime(self, arg: ast.arg, kind: Any) -> None:
+    def _runtime(self, arg: ast.arg, kind: object) -> None:
         span, given = self.executor.span(arg), self.given or {}
         if isinstance(kind, OptionalType):
             if arg.arg in given and given[arg.arg] is None:
@@ -202,7 +202,7 @@ class _Parameters:
         else:
             self.executor.env.names[arg.arg] = value
 
-    def _extent(self, extent: Any, span: Span) -> Any:
+    def _extent(self, extent: object, span: Span) -> Any:
         """Return an extent given as text, ``T.Buffer(("n", 128))``, whose symbols are declared in the body."""
         if not isinstance(extent, str):
             return extent
@@ -214,7 +214,7 @@ class _Parameters:
                 self.executor.env.names[part.id] = Bound(var, span)
         return self.executor.eval(node)
 
-    def _annotation(self, arg: ast.arg, kind: Any) -> Any:
+    def _annotation(self, arg: ast.arg, kind: object) -> Any:
         """Return the type given by an annotation, evaluating string annotations."""
         if not isinstance(kind, str) or arg.annotation is None:
             return kind
@@ -238,14 +238,14 @@ def _declared_dtype(statements: Sequence[ast.stmt], name: str) -> DataType:
     return DataType("int32")
 
 
-def _names_constexpr(arg: ast.arg, kind: Any) -> bool:
+def _names_constexpr(arg: ast.arg, kind: object) -> bool:
     """Return whether a parameter is annotated as ``T.constexpr``, even in an unevaluated string."""
     if isinstance(kind, str) and arg.annotation is not None:
         return kind.split("[")[0].split(".")[-1].strip() == "constexpr"
     return isinstance(kind, ConstexprMarker)
 
 
-def _parameter(name: str, kind: Any, span: Span) -> Buffer | Var:
+def _parameter(name: str, kind: object, span: Span) -> Buffer | Var:
     if isinstance(kind, BufferType):
         return replace(kind.buffer(name), span=span)
     if isinstance(kind, DType):

@@ -30,7 +30,7 @@ from .handles import Loop, loop
 def serial(
     *bounds: ExprLike,
     step: int | None = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
     parallel: bool = False,
     unroll: bool | None = None,
     dtype: str | None = None,
@@ -53,7 +53,7 @@ def serial(
 def unroll(
     *bounds: ExprLike,
     step: int | None = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
     parallel: bool = False,
     dtype: str | None = None,
 ) -> Loop:
@@ -68,7 +68,7 @@ def unroll(
 
 
 def vectorized(
-    *bounds: ExprLike, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
+    *bounds: ExprLike, annotations: Mapping[str, object] | None = None, dtype: str | None = None
 ) -> Loop:
     """Return a vectorised loop, with accesses of up to 16 bytes where they are contiguous and aligned.
 
@@ -80,7 +80,7 @@ def vectorized(
 def parallel(
     *bounds: ExprLike,
     step: int | None = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
     dtype: str | None = None,
 ) -> Loop:
     """Return a loop distributed over the cores of a CPU; on a GPU, each thread executes all iterations."""
@@ -88,7 +88,8 @@ def parallel(
 
 
 def thread_binding(
-    *bounds: Any, thread: str | None = None, annotations: Mapping[str, Any] | None = None, dtype: str | None = None
+    *bounds: object, thread: str | None = None, annotations: Mapping[str, object] | None = None,
+    dtype: str | None = None
 ) -> Loop:
     """Return a loop whose iterations are the CTAs or threads of `thread`: "blockIdx.x", "threadIdx.x", …."""
     if not thread and bounds and isinstance(bounds[-1], str):
@@ -99,7 +100,7 @@ def thread_binding(
     return replace(loop(THREAD, _stepped(bounds, None, dtype)), thread=thread)
 
 
-def _stepped(bounds: tuple[Any, ...], step: int | None, dtype: str | None = None) -> tuple[Any, ...]:
+def _stepped(bounds: tuple[object, ...], step: int | None, dtype: str | None = None) -> tuple[Any, ...]:
     """Return the bounds and step of a loop, converted to the type of its variable."""
     given = bounds if step is None or len(bounds) == 3 else (0, *bounds, step)[-3:]
     if dtype is None:

@@ -40,7 +40,7 @@ def launch(
     current("Tx.launch").launch = Launch(grid, threads, cluster, smem_bytes, programmatic)
 
 
-def _three(sizes: Any, what: str) -> tuple[int, int, int]:
+def _three(sizes: object, what: str) -> tuple[int, int, int]:
     if not isinstance(sizes, tuple) or len(sizes) != 3:
         hint = f"write {what}=(4, 1, 1)"
         raise TirxError(f"the {what} of a launch is three numbers, not {described(sizes)}", hint=hint, about=sizes)
@@ -48,7 +48,7 @@ def _three(sizes: Any, what: str) -> tuple[int, int, int]:
 
 
 def tensor_map(
-    buffer: Any,
+    buffer: object,
     dims: tuple[int, ...],
     strides: tuple[int, ...],
     box: tuple[int, ...],
@@ -66,7 +66,7 @@ def tensor_map(
     return var
 
 
-def node(kind: str, *parts: Any) -> Expr:
+def node(kind: str, *parts: object) -> Expr:
     """Build an expression exactly as given, without the simplification that operators perform."""
     if kind not in ("cast", "select", "unary", "binary"):
         raise TirxError(f"Tx.node makes no {described(kind)}", hint='write Tx.node("binary", "+", "int32", a, b)')

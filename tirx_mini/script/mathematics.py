@@ -42,7 +42,7 @@ def _type(values: Sequence[ExprLike]) -> DataType:
     return reduce(promote, given) if given else FLOAT32
 
 
-def _call(name: str, *values: ExprLike, **modifiers: Any) -> Call:
+def _call(name: str, *values: ExprLike, **modifiers: object) -> Call:
     entry = TABLE[name]
     operands, attrs = entry.bind(values, modifiers)
     assert entry.result is not None and entry.result.dtype is not None

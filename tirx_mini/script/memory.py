@@ -61,12 +61,12 @@ def buffer_type(
 
 
 def match_buffer(
-    pointer: Any,
+    pointer: object,
     shape: Shape,
     dtype: DTypeLike = "float32",
-    data: Any = None,
+    data: object = None,
     strides: Sequence[int] | None = None,
-    elem_offset: Any = None,
+    elem_offset: object = None,
     scope: str = "global",
     align: int = 0,
     offset_factor: int = 0,
@@ -119,13 +119,13 @@ def alloc_buffer(
     layout: Layout | str | None = None,
     align: int = 0,
     name: str | None = None,
-    data: Any = None,
+    data: object = None,
     strides: Sequence[int] | None = None,
-    elem_offset: Any = None,
+    elem_offset: object = None,
     byte_offset: int | None = None,
     offset_factor: int = 0,
     allocated_addr: Any = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Buffer:
     """Allocate storage in `scope`: "local" (per-thread registers, the default) or "shared" (per CTA).
 
@@ -214,9 +214,9 @@ def variable_name(default: str, given: bool = False) -> str:
 def decl_buffer(
     shape: Shape,
     dtype: DTypeLike = "float32",
-    data: Any = None,
+    data: object = None,
     strides: Sequence[int] | None = None,
-    elem_offset: Any = None,
+    elem_offset: object = None,
     byte_offset: int | None = None,
     scope: str | None = None,
     align: int = 0,
@@ -267,7 +267,7 @@ def decl_buffer(
     return builder.declare(view if elem_offset is None else moved(view, elem_offset))
 
 
-def _address(value: Any) -> Expr:
+def _address(value: object) -> Expr:
     if isinstance(value, Buffer):
         return value[(0,) * value.ndim]
     if isinstance(value, Region):

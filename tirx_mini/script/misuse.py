@@ -35,7 +35,7 @@ def is_ours(function: Any) -> bool:
     return isinstance(home, str) and home.split(".")[0] == "tirx_mini"
 
 
-def form_of(function: Callable[..., Any], written: str) -> str | None:
+def form_of(function: Callable[..., object], written: str) -> str | None:
     """Return the call ``written(parameters)``, or None for a function without an inspectable signature."""
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "span")]
@@ -58,13 +58,13 @@ def _parameter(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}=…"
 
 
-def signature_hint(function: Callable[..., Any], written: str) -> str:
+def signature_hint(function: Callable[..., object], written: str) -> str:
     """Return the hint that shows a function's signature."""
     form = form_of(function, written)
     return f"its signature is {form}" if form is not None else f"`help({written})` in Python describes it"
 
 
-def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+def mismatch(function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> str | None:
     """Return why the arguments do not match a function's parameters, as the end of a sentence, or None."""
     try:
         signature = inspect.signature(function)
@@ -77,7 +77,9 @@ def mismatch(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
     return None
 
 
-def unfitting(parameters: Iterable[inspect.Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+def unfitting(
+    parameters: Iterable[inspect.Parameter], args: Sequence[object], kwargs: Mapping[str, object]
+) -> str | None:
     """Return why arguments do not match given parameters, as the end of a sentence, or None."""
     known = {p.name: p for p in parameters}
     by_place = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -99,10 +101,10 @@ def unfitting(parameters: Iterable[inspect.Parameter], args: Sequence[Any], kwar
 def foreign(
     error: Exception,
     span: Span,
-    called: Any = None,
+    called: object = None,
     written: str = "",
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
 ) -> TirxError:
     """Return the error page at `span` for an exception of a call.
 
@@ -145,7 +147,7 @@ def _refused(
     return TirxError(f"`{written}` cannot be called with {_listed(args, kwargs)}", span, hint)
 
 
-def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+def _listed(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     given = [*map(described, args), *(f"{name}={described(value)}" for name, value in kwargs.items())]
     return ", ".join(given) or "no arguments"
 
@@ -178,7 +180,7 @@ def _needs_python(written: str, value: Expr, span: Span) -> TirxError:
     )
 
 
-def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
+def undefined(symbol: str, operands: Sequence[object], span: Span) -> TirxError:
     """Return the error page for an operator that the operands do not support."""
     whole = next((value for value in operands if isinstance(value, Buffer)), None)
     if whole is not None:
@@ -188,7 +190,7 @@ def undefined(symbol: str, operands: Sequence[Any], span: Span) -> TirxError:
     return TirxError(message, span, "it needs numbers, elements such as A[i, j], or variables of the kernel")
 
 
-def unfound(owner: Any, key: Any, error: Exception, shown: str, span: Span) -> TirxError | None:
+def unfound(owner: object, key: object, error: Exception, shown: str, span: Span) -> TirxError | None:
     """Return the error page for a missing element of a Python container, or None for other objects."""
     if not isinstance(owner, (list, tuple, str, range, bytes, dict)):
         return None
@@ -203,7 +205,7 @@ def unfound(owner: Any, key: Any, error: Exception, shown: str, span: Span) -> T
     return TirxError(message, span, "index it with an integer or a slice")
 
 
-def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
+def not_indexed(owner: object, shown: str, span: Span) -> TirxError:
     """Return the error page for indexing an object without elements."""
     if hasattr(owner, "depth") and hasattr(owner, "ptr_to"):
         hint = f"write `{shown}.ptr_to([stage])` for a pointer to the barrier of a stage"
@@ -214,19 +216,19 @@ def not_indexed(owner: Any, shown: str, span: Span) -> TirxError:
     return TirxError(f"`{shown}` is {described(owner)}, which cannot be indexed", span, hint)
 
 
-def not_assigned(owner: Any, shown: str, span: Span) -> TirxError:
+def not_assigned(owner: object, shown: str, span: Span) -> TirxError:
     """Return the error page for assigning to an element of an object without elements."""
     message = f"cannot assign to an element of `{shown}`, which is {described(owner)}"
     return TirxError(message, span, "assign to an element of a buffer, a list or a dict")
 
 
-def not_callable(value: Any, shown: str, span: Span) -> TirxError:
+def not_callable(value: object, shown: str, span: Span) -> TirxError:
     """Return the page for a call of a value that is not callable."""
     hint = f"write `{shown}` without the parentheses"
     return TirxError(f"`{shown}` is {described(value)} and cannot be called", span, hint)
 
 
-def not_iterable(value: Any, span: Span) -> TirxError:
+def not_iterable(value: object, span: Span) -> TirxError:
     """Return the error page for a loop over a non-iterable value."""
     kind = f", a value of {value.dtype}," if isinstance(value, Expr) else ""
     message = f"cannot iterate over {described(value)}{kind} at compile time"
@@ -234,7 +236,7 @@ def not_iterable(value: Any, span: Span) -> TirxError:
 
 
 def argument_about(
-    value: Any, node: ast.expr, args: Sequence[Any], kwargs: Mapping[str, Any]
+    value: object, node: ast.expr, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> ast.expr | None:
     """Return the syntax of the only argument with this value, or None if there is not exactly one."""
     if value is None or not isinstance(node, ast.Call) or any(isinstance(arg, ast.Starred) for arg in node.args):

@@ -23,7 +23,7 @@ _CHANGES = frozenset(
 """The methods of Python's containers that change them."""
 
 
-def check_kept(builder: Builder, owner: Any, what: Callable[[], str], span: Span) -> None:
+def check_kept(builder: Builder, owner: object, what: Callable[[], str], span: Span) -> None:
     """Reject a mutation of the Python object `owner` in a kernel loop or branch that did not create it.
 
     what: makes the text of the change, for the error page only, because it takes time.
@@ -45,7 +45,7 @@ def check_kept(builder: Builder, owner: Any, what: Callable[[], str], span: Span
 
 
 def check_call(
-    builder: Builder, function: Any, args: tuple[Any, ...], what: Callable[[], str], span: Span
+    builder: Builder, function: object, args: tuple[object, ...], what: Callable[[], str], span: Span
 ) -> None:
     """Reject a call that mutates a container or iterator in a kernel loop or branch that did not create it."""
     owner = getattr(function, "__self__", None)
@@ -60,7 +60,7 @@ def is_new(function: Any) -> bool:
     return not isinstance(getattr(function, "__self__", None), _CONTAINERS) or function.__name__ == "copy"
 
 
-def attributes(builder: Builder, function: Any) -> Mapping[str, Any] | None:
+def attributes(builder: Builder, function: object) -> Mapping[str, Any] | None:
     """Return a snapshot of the attributes that a method must not change in a kernel loop, or None.
 
     The objects of this package keep what changes in variables of the kernel.
@@ -74,7 +74,7 @@ def attributes(builder: Builder, function: Any) -> Mapping[str, Any] | None:
 
 
 def check_attributes(
-    builder: Builder, function: Any, before: Mapping[str, Any] | None, what: Callable[[], str], span: Span
+    builder: Builder, function: Any, before: Mapping[str, object] | None, what: Callable[[], str], span: Span
 ) -> None:
     """Reject a method that changed its object's attributes, given a snapshot from before the call."""
     if before is None:

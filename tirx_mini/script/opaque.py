@@ -11,7 +11,7 @@ from .builder import current, place
 from .handles import data_type
 
 
-def func_call(*args: Any, function: str | None = None, source_code: str = "", return_type: Any = "void") -> Any:
+def func_call(*args: Any, function: str | None = None, source_code: str = "", return_type: object = "void") -> Any:
     """Call a CUDA function that the kernel defines as source code.
 
     ``T.cuda.func_call("clamp", x, source_code="__device__ float clamp(float x) {…}", return_type="float32")``.
@@ -32,12 +32,12 @@ def func_call(*args: Any, function: str | None = None, source_code: str = "", re
     return _call("T.cuda.func_call", function, args, source_code, return_type)
 
 
-def call_extern(dtype: Any, function: str, *args: Any) -> Any:
+def call_extern(dtype: object, function: str, *args: object) -> Any:
     """Call a function that CUDA C++ provides, ``T.call_extern("float32", "rsqrtf", x)``, or else as `func_call`."""
     return _call("T.call_extern", function, args, "", dtype)
 
 
-def _call(name: str, function: str, args: tuple[Any, ...], source_code: str, return_type: Any) -> Expr | None:
+def _call(name: str, function: str, args: tuple[object, ...], source_code: str, return_type: object) -> Expr | None:
     builder = current(name)
     returned = "void" if return_type in ("void", "") else str(data_type(return_type))
     attrs = (("function", function), ("source_code", source_code), ("return_type", returned))

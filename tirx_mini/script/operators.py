@@ -16,17 +16,17 @@ from tirx_mini.ir import Expr, as_expr, binary, const, magnitude, unary
 from .handles import data_type
 
 
-def _of_all(op: str, *values: Any) -> Any:
+def _of_all(op: str, *values: object) -> Any:
     return reduce(partial(binary, op), values)
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotient(a: object, b: object) -> Any:
     """Return ``T.Div``, which truncates for non-negative integers, as in indices."""
     whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
     return binary("//" if whole else "/", a, b)
 
 
-def _limit(which: str, dtype: Any) -> Expr:
+def _limit(which: str, dtype: object) -> Expr:
     """Return the smallest or largest finite value of a dtype; `which` is "min" or "max"."""
     kind = data_type(dtype)
     if kind.is_integer:
@@ -34,10 +34,10 @@ def _limit(which: str, dtype: Any) -> Expr:
     return const(float(getattr(ml_dtypes.finfo(str(kind)), which)), kind)
 
 
-def _of_two(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _of_two(function: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
     """Wrap a Python operator as a language function with named parameters."""
 
-    def operation(a: Any, b: Any) -> Any:
+    def operation(a: object, b: object) -> Any:
         return function(a, b)
 
     return operation

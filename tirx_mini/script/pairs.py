@@ -29,7 +29,7 @@ from .builder import current, place
 from .instructions import namespace
 
 
-def _bits(value: Any, width: int) -> Expr:
+def _bits(value: object, width: int) -> Expr:
     """Return a number's bits, or an integer of that width unchanged."""
     expr = as_expr(value)
     if expr.dtype.is_float and expr.dtype.bits == width:
@@ -37,38 +37,38 @@ def _bits(value: Any, width: int) -> Expr:
     return cast(f"uint{width}", expr)
 
 
-def _cvt(dtype: str, *values: Any, atype: str, satfinite: bool = False) -> Any:
+def _cvt(dtype: str, *values: object, atype: str, satfinite: bool = False) -> Any:
     group: Any = namespace().ptx
     return group.cvt(dtype, *values, atype=atype, rounding="rn", satfinite=satfinite)
 
 
-def make_float2(x: Any, y: Any) -> Expr:
+def make_float2(x: object, y: object) -> Expr:
     """Pack two numbers into a pair of float32."""
     low, high = (cast("uint64", _bits(cast("float32", as_expr(value)), 32)) for value in (x, y))
     return binary("|", binary("<<", high, const(32, "uint64")), low)
 
 
-def float2_x(packed: Any) -> Expr:
+def float2_x(packed: object) -> Expr:
     """Return the first number of a float32 pair."""
     return reinterpret("float32", cast("uint32", _bits(packed, 64)))
 
 
-def float2_y(packed: Any) -> Expr:
+def float2_y(packed: object) -> Expr:
     """Return the second number of a float32 pair."""
     return reinterpret("float32", cast("uint32", binary(">>", _bits(packed, 64), const(32, "uint64"))))
 
 
-def float22bfloat162_rn(v0: Any, v1: Any) -> Expr:
+def float22bfloat162_rn(v0: object, v1: object) -> Expr:
     """Round two float32 to a pair of bfloat16."""
     return _cvt("bf16x2", v1, v0, atype="f32")
 
 
-def float22bfloat162_rn_from_float2(packed: Any) -> Expr:
+def float22bfloat162_rn_from_float2(packed: object) -> Expr:
     """Round a float32 pair to a bfloat16 pair."""
     return float22bfloat162_rn(float2_x(packed), float2_y(packed))
 
 
-def bfloat1622float2(packed: Any) -> Expr:
+def bfloat1622float2(packed: object) -> Expr:
     """Convert a bfloat16 pair to a float32 pair."""
     word = _bits(packed, 32)
     low = cast("uint64", binary("<<", word, const(16, "uint32")))
@@ -76,19 +76,19 @@ def bfloat1622float2(packed: Any) -> Expr:
     return binary("|", binary("<<", high, const(32, "uint64")), low)
 
 
-def fp8x4_e4m3_from_float4(x: Any, y: Any, z: Any, w: Any) -> Expr:
+def fp8x4_e4m3_from_float4(x: object, y: object, z: object, w: object) -> Expr:
     """Convert four float32 to e4m3 bytes of a 32-bit word, first lowest, saturating at 448."""
     low, high = (_cvt("e4m3x2", second, first, atype="f32", satfinite=True) for first, second in ((x, y), (z, w)))
     return binary("|", binary("<<", cast("uint32", high), const(16, "uint32")), cast("uint32", low))
 
 
-def _as_float(dtype: str, src: Any) -> Expr:
+def _as_float(dtype: str, src: object) -> Expr:
     """Convert a 16-bit number, or its bits, to float32."""
     expr = as_expr(src)
     return cast("float32", expr if expr.dtype == dtype else reinterpret(dtype, _bits(expr, 16)))
 
 
-def _convert(count: int, target: str, source: str, name: str, dst: Any, src: Any) -> None:
+def _convert(count: int, target: str, source: str, name: str, dst: object, src: object) -> None:
     """Convert `count` register elements at one address to another type at another address."""
     to, at = (_register(name, address, dtype) for address, dtype in ((dst, target), (src, source)))
     builder = current(name)
@@ -101,14 +101,14 @@ def _moved(pointer: AddressOf, count: int) -> Expr:
     return binary("+", pointer.indices[-1], const(count))
 
 
-def _register(name: str, address: Any, dtype: str) -> AddressOf:
+def _register(name: str, address: object, dtype: str) -> AddressOf:
     pointer = address.data if isinstance(address, Buffer) else address
     if isinstance(pointer, AddressOf) and pointer.buffer.scope == "local" and pointer.buffer.dtype == dtype:
         return pointer
     raise TirxError(f"{name} needs a pointer to registers of {dtype}, but {described(address)} is given", place())
 
 
-def get_tmem_addr(addr: Any, row_offset: Any, col_offset: Any) -> Expr:
+def get_tmem_addr(addr: object, row_offset: object, col_offset: object) -> Expr:
     """Offset a tensor-memory address by lanes and columns."""
     row = binary("<<", cast("uint32", as_expr(row_offset)), const(16, "uint32"))
     return binary("+", binary("+", cast("uint32", as_expr(addr)), row), cast("uint32", as_expr(col_offset)))

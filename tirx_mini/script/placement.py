@@ -10,7 +10,7 @@ from tirx_mini.layout import Axis, ComposeLayout, Layout, LayoutError, S, TCol, 
 from tirx_mini.wording import described
 
 
-def placed(layout: Any, shape: Any, strides: Sequence[int] | None) -> Any:
+def placed(layout: object, shape: object, strides: Sequence[int] | None) -> Any:
     """Return the layout of an argument `layout` ("default" means row-major, as in TVM) or `strides`."""
     if layout == "default":
         layout = None
@@ -49,11 +49,11 @@ def _own_elements(view: Buffer) -> int:
     return max((view.layout.cosize(axis) for axis in places), default=1) if view.layout is not None else view.size
 
 
-def _axes(layout: Any) -> tuple[Axis, ...]:
+def _axes(layout: object) -> tuple[Axis, ...]:
     return layout.axes if isinstance(layout, Layout) else ()
 
 
-def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
+def fitted(name: str, shape: tuple[int, ...], layout: object) -> Any:
     """Reshape a layout to a buffer's shape, since TVM's layouts are lists of iters without dimensions.
 
     Raises TirxError for one that does not have the elements of `shape`, or whose iters it cuts.
@@ -75,7 +75,7 @@ def fitted(name: str, shape: tuple[int, ...], layout: Any) -> Any:
         ) from None
 
 
-def default_align(shape: tuple[int, ...], dtype: DataType, layout: Any) -> int:
+def default_align(shape: tuple[int, ...], dtype: DataType, layout: object) -> int:
     """Return the default alignment in bytes: a swizzle atom for swizzled tiles, 8 for barriers, and 16 otherwise."""
     if isinstance(layout, ComposeLayout):
         return layout.swizzle.mode.atom_bytes

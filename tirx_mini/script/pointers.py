@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .annotations import DTypeLike, Shape
 
 
-def isnullptr(x: Any) -> Expr:
+def isnullptr(x: object) -> Expr:
     """Return False for any pointer, since kernel pointers refer to buffers."""
     if not isinstance(x, (Buffer, AddressOf)) and not (isinstance(x, Expr) and x.dtype.is_handle):
         raise TirxError(f"T.isnullptr expects a pointer, such as buf.data, not {described(x)}")
@@ -61,7 +61,7 @@ def type_annotation(dtype: DTypeLike) -> DataType:
     return data_type(dtype)
 
 
-def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw_mask: int) -> Expr:
+def tvm_access_ptr(ptype: object, data: object, offset: ExprLike, extent: ExprLike, rw_mask: int) -> Expr:
     """Return the pointer `offset` elements of `ptype` after `data`. extent, rw_mask: the size and kind of the access.
     """
     pointer, kind = data.data if isinstance(data, Buffer) else data, data_type(ptype)
@@ -76,7 +76,7 @@ def tvm_access_ptr(ptype: Any, data: Any, offset: ExprLike, extent: ExprLike, rw
 
 
 def decl_scalar(
-    dtype: DTypeLike, data: Any, scope: str, elem_offset: Any = None, byte_offset: int | None = None
+    dtype: DTypeLike, data: object, scope: str, elem_offset: object = None, byte_offset: int | None = None
 ) -> Buffer:
     """Declare a mutable variable in existing storage, `elem_offset` elements after `data`."""
     builder, kind = current("T.decl_scalar"), data_type(dtype)
@@ -99,7 +99,9 @@ def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides
                        allocated_addr=allocated_addr, name=buffer_name or None)  # fmt: skip
 
 
-def tmem(shape: Shape, dtype: DTypeLike = "float32", *args: Any, allocated_addr: Any = None, **options: Any) -> Buffer:
+def tmem(
+    shape: Shape, dtype: DTypeLike = "float32", *args: object, allocated_addr: Any = None, **options: Any
+) -> Buffer:
     """Declare tensor memory at the address that tcgen05.alloc wrote, as `decl_buffer`."""
     return alloc_buffer(shape, dtype, "tmem", allocated_addr=allocated_addr, **options)
 
@@ -125,22 +127,22 @@ def alloc_cast_frag(src: Buffer, dtype: DTypeLike) -> Buffer:
     return alloc_local((rows * columns // 128,), dtype).view(rows, columns, layout=src.layout)
 
 
-def LocalVectorAnnotation(dtype: DTypeLike, shape: Any) -> ArrayType:
+def LocalVectorAnnotation(dtype: DTypeLike, shape: object) -> ArrayType:
     """Return the array type ``T.float32[4]``: ``x: T.LocalVectorAnnotation("float32", 4)``."""
     return ArrayType(data_type(dtype), shape_of(shape, "an array"))
 
 
-def LetAnnotation(type_spec: Any = None) -> Any:
+def LetAnnotation(type_spec: object = None) -> Any:
     """Return the annotation ``x: T.let``: ``x: T.LetAnnotation()``."""
     return let if type_spec is None else let[type_spec]
 
 
-def scalar_wrapper(scalar: Any) -> Any:
+def scalar_wrapper(scalar: object) -> Any:
     """Return a scalar variable unchanged."""
     return scalar
 
 
-def is_buffer_var(value: Any) -> bool:
+def is_buffer_var(value: object) -> bool:
     """Return whether `x` is a buffer: ``T.tile.is_buffer_var(x)``."""
     return isinstance(value, Buffer)
 
@@ -148,24 +150,24 @@ def is_buffer_var(value: Any) -> bool:
 class Range:
     """A range of `extent` numbers from `min` on: ``T.Range(end)``, ``T.Range(begin, end)``."""
 
-    def __init__(self, begin: Any, end: Any = None, span: Any = None) -> None:
+    def __init__(self, begin: object, end: object = None, span: object = None) -> None:
         self.min = as_expr(0 if end is None else begin)
         self.extent = as_expr(begin) if end is None else simplify(as_expr(end) - self.min)
 
     @staticmethod
-    def from_min_extent(min_value: Any, extent: Any, span: Any = None) -> Range:
+    def from_min_extent(min_value: Any, extent: Any, span: object = None) -> Range:
         """Return the range with a first number and a count."""
         return Range(min_value, as_expr(min_value) + extent)
 
 
-def StringImm(value: str, span: Any = None) -> Str:
+def StringImm(value: str, span: object = None) -> Str:
     """Return a string as a value of the kernel."""
     if not isinstance(value, str):
         raise TirxError(f"T.StringImm expects a string, not {described(value)}", hint='write T.StringImm("text")')
     return Str(HANDLE, str(value))
 
 
-def BufferRegion(buffer: Buffer, region: Sequence[Any]) -> Region:
+def BufferRegion(buffer: Buffer, region: Sequence[object]) -> Region:
     """Return a region of a buffer, by a slice or `Range` per dimension: ``T.tile.BufferRegion(buf, ranges)``."""
     parts = tuple(slice(p.min, simplify(p.min + p.extent)) if isinstance(p, Range) else p for p in region)
     found = buffer[parts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import Buffer, DataType, Span, TirxError, Var, int_value
@@ -42,7 +42,7 @@ class PoolAllocator:
         pool.commit()
     """
 
-    def __init__(self, base: Any = None) -> None:
+    def __init__(self, base: object = None) -> None:
         self._builder: Builder = current("Tx.PoolAllocator")
         self._offset = 0
         self._end = 0

@@ -29,7 +29,7 @@ def primitive_of(name: str, scope: str | None) -> Any:
     if op is None:
         raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, [*OPS, *SPELLINGS]))
 
-    def primitive(*args: Any, **kwargs: Any) -> Any:
+    def primitive(*args: object, **kwargs: object) -> Any:
         if name == "cast" and len(args) == 2 and not isinstance(args[1], (Buffer, Expr)):
             return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
         if name in MATH and scope is None and not kwargs and _is_function(name, args):
@@ -53,7 +53,7 @@ def _composite(name: str, scope: str | None) -> Any:
     """Return a composite primitive, bound to an execution scope."""
     function = COMPOSITES[name]
 
-    def composite(*args: Any, **kwargs: Any) -> None:
+    def composite(*args: object, **kwargs: object) -> None:
         function(lambda part: primitive_of(part, scope), *args, **kwargs)
 
     composite.__name__ = composite.__qualname__ = name
@@ -67,7 +67,7 @@ VALUES = {"fma": 3}
 """How many values the functions with the names of tile primitives take, where it is not one."""
 
 
-def _is_function(name: str, args: Sequence[Any]) -> bool:
+def _is_function(name: str, args: Sequence[object]) -> bool:
     """Return whether a call is a scalar function, ``Tx.exp2(x)``, rather than a tile primitive, ``Tx.exp2(dst, src)``.
     """
     if len(args) != VALUES.get(name, 1):
@@ -99,7 +99,7 @@ class Tiles:
         return [*OPS, *SPELLINGS, *COMPOSITES, *SCOPE_NAMES]
 
 
-def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def _extreme(op: str, values: Sequence[object], options: Mapping[str, object]) -> Any:
     """Return the smallest or largest value, or for tiles emit the reduction ``Tx.max(dst, src)``."""
     if options or any(isinstance(value, (Buffer, Region)) for value in values):
         return primitive_of(f"reduce_{op}", None)(*values, **options)
@@ -109,11 +109,11 @@ def _extreme(op: str, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
     return result
 
 
-def min(*values: ExprLike | Buffer, **options: Any) -> Any:
+def min(*values: ExprLike | Buffer, **options: object) -> Any:
     """Return the smallest value, or reduce a tile: ``min(dst, src, axes=-1, accum=False)``."""
     return _extreme("min", values, options)
 
 
-def max(*values: ExprLike | Buffer, **options: Any) -> Any:
+def max(*values: ExprLike | Buffer, **options: object) -> Any:
     """Return the largest value, or reduce a tile: ``max(dst, src, axes=-1, accum=False)``."""
     return _extreme("max", values, options)

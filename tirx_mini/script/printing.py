@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.ir import (
     HANDLE,
@@ -41,7 +40,7 @@ _PROMOTED: Mapping[str, str] = {
 """The type of a conversion's argument. C promotes floats to double, which does not change how a float32 prints."""
 
 
-def printf(format: str, *values: Any) -> None:
+def printf(format: str, *values: object) -> None:
     """Print formatted text: each thread writes its values to standard output, ``T.cuda.printf("%d: %g\\n", i, x)``."""
     builder = current("T.cuda.printf")
     wanted = [m for m in CONVERSION.finditer(format) if m["letter"] != "%"]
@@ -53,7 +52,7 @@ def printf(format: str, *values: Any) -> None:
     builder.emit(Expanded("cuda.printf", (format, *map(as_expr, values)), _line(format, args)))
 
 
-def _argument(value: Any, letter: str, length: str) -> Expr:
+def _argument(value: object, letter: str, length: str) -> Expr:
     expr = as_expr(value)
     dtype = DataType(_PROMOTED[letter])
     if expr.dtype.is_handle or expr.dtype.lanes > 1 or (expr.dtype.is_float and not dtype.is_float):
@@ -67,7 +66,9 @@ def _line(format: str, args: Sequence[Expr]) -> Stmt:
     return Evaluate(Call(HANDLE, "printf", tuple(args), (("format", format),)))
 
 
-def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim_num: int, shape: Any = (1,)) -> None:
+def print_buffer(
+    pointer: object, dtype: object, is_string: bool, is_scalar: bool, dim_num: int, shape: object = (1,)
+) -> None:
     """Print a buffer at run time: ``T.print_buffer(C.data, "float32", False, False, 1, (M,))``.
 
     Every thread that executes it prints the whole buffer, eight elements per line: ``C[0:8] = 1 2 3 4 5 6 7 8``. For a
@@ -84,7 +85,7 @@ def print_buffer(pointer: Any, dtype: Any, is_string: bool, is_scalar: bool, dim
     builder.emit(Expanded("print_buffer", args, _lines(buffer, dims)))
 
 
-def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:
+def _printed(pointer: object, dtype: DataType, is_string: bool) -> Buffer:
     buffer = pointer.buffer if isinstance(pointer, AddressOf) else pointer
     if not isinstance(buffer, Buffer):
         raise TirxError(f"T.print_buffer expects a pointer to a buffer, not {described(pointer)}", hint="write C.data")
@@ -102,7 +103,7 @@ def _printed(pointer: Any, dtype: DataType, is_string: bool) -> Buffer:
     return buffer
 
 
-def _dims(buffer: Buffer, dim_num: int, shape: Any) -> tuple[int, ...]:
+def _dims(buffer: Buffer, dim_num: int, shape: object) -> tuple[int, ...]:
     known = [int_value(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     dims = tuple(extent for extent in known if extent is not None)
     if len(dims) != len(known) or len(dims) != int_value(dim_num):

@@ -8,14 +8,14 @@ from typing import Any
 from tirx_mini.ir import Expr, TirxError, binary
 
 
-def runtime_builtin(function: Any) -> Any:
+def runtime_builtin(function: object) -> Any:
     """Return the counterpart of `function` that accepts run-time values, or `function` itself."""
     known = isinstance(function, type) or type(function) is type(abs)
     return _COUNTERPARTS.get(function, function) if known else function
 
 
-def _extreme(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def pick(*args: Any, **options: Any) -> Any:
+def _extreme(op: str, plain: Callable[..., object]) -> Callable[..., Any]:
+    def pick(*args: Any, **options: object) -> Any:
         values = list(args[0]) if len(args) == 1 else list(args)
         if options or not any(isinstance(v, Expr) for v in values):
             return plain(*args, **options)
@@ -31,8 +31,8 @@ def _absolute(value: Any) -> Any:
     return binary("max", value, -value) if isinstance(value, Expr) else abs(value)
 
 
-def _convert(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def conversion(*args: Any) -> Any:
+def _convert(name: str, plain: Callable[..., object]) -> Callable[..., Any]:
+    def conversion(*args: object) -> Any:
         if args and isinstance(args[0], Expr):
             raise TirxError(
                 f"Python's {plain.__name__}() needs a value that is known at compile time",

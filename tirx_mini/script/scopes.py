@@ -33,14 +33,14 @@ def device_entry() -> None:
     current("T.device_entry").open_rest("kernel")
 
 
-def func_attr(attrs: Mapping[str, Any]) -> None:
+def func_attr(attrs: Mapping[str, object]) -> None:
     """Attach attributes to the kernel. "global_symbol" is its name."""
     builder, more = current("Tx.func_attr"), dict(attrs)
     builder.name = str(more.pop("global_symbol", builder.name))
     builder.attrs.update(more)
 
 
-def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
+def attr(node_or_dict: object, attr_key: str | None = None, value: object = None) -> OpenHint | None:
     """Attach attributes for readers and tools: ``T.attr({"key": value})`` or ``T.attr(node, "key", value)``.
 
     They have no effect, as a statement or around a block, except that ``tirx.device_entry`` is `T.device_entry()`.
@@ -56,7 +56,7 @@ def attr(node_or_dict: Any, attr_key: str | None = None, value: Any = None) -> O
     return OpenHint("", tuple(given.items()))
 
 
-def _ids(kind: str, extents: Any, parent: str, preferred: Any = None, dtype: str = "int32") -> Any:
+def _ids(kind: str, extents: object, parent: str, preferred: object = None, dtype: str = "int32") -> Any:
     """Declare one id variable per extent; without extents, a single one whose range another declaration gives."""
     builder = current(f"Tx.{kind}_id")
     counts, wished = _counts(kind, extents), _counts(kind, preferred)
@@ -74,7 +74,7 @@ def _ids(kind: str, extents: Any, parent: str, preferred: Any = None, dtype: str
     return tuple(cast(dtype, one) for one in ids) if isinstance(ids, tuple) else cast(dtype, ids)
 
 
-def _counts(kind: str, extents: Any) -> tuple[int, ...]:
+def _counts(kind: str, extents: object) -> tuple[int, ...]:
     """Return extents as positive Python integers, or as values derived from the arguments' shapes."""
     given = () if extents is None else tuple(extents) if isinstance(extents, (list, tuple)) else (extents,)
     builder, counts = current(f"Tx.{kind}_id"), []

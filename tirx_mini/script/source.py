@@ -171,7 +171,7 @@ def check_function(function: Any, decorator: str, wraps: bool = False) -> None:
         )
 
 
-def source_of(function: Callable[..., Any]) -> FunctionSource:
+def source_of(function: Callable[..., object]) -> FunctionSource:
     """Return the source of a Python function. Raises `TirxError` if it is unavailable."""
     code = function.__code__
     if not is_source(code):

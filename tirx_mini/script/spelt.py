@@ -67,7 +67,7 @@ class Spelt:
     def __repr__(self) -> str:
         return f'Tx.ptx["{self._opcode}"]'
 
-    def __call__(self, *args: Any, pred: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, pred: object = None, **kwargs: object) -> Any:
         """Issue the instruction. pred: its predicate ``@p``; without one, it always executes."""
         if pred is None:
             return self._issued(args, kwargs)
@@ -80,7 +80,7 @@ class Spelt:
         builder.emit(If(as_bool(pred), builder.body(guarded)))
         return None
 
-    def _issued(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _issued(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         operation, wide = scalar(self._opcode), _WIDE.fullmatch(self._opcode)
         if wide is not None:
             return _wide_words(wide, args, self._issue)
@@ -111,7 +111,7 @@ class Spelt:
         raise refused.at(place())
 
 
-def _computed(operation: Scalar, args: tuple[Any, ...]) -> Expr | None:
+def _computed(operation: Scalar, args: tuple[object, ...]) -> Expr | None:
     """Store an operation's value in the register given first, or return the value if none is given."""
     if len(args) == len(operation.operands):
         return operation(*args)
@@ -123,7 +123,7 @@ _WIDE = re.compile(r"((?:ld|st)\..*)\.v([24])\.([busf])64")
 """Vectors of words of 64 bits, which are vectors of twice as many of 32."""
 
 
-def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> None:
+def _wide_words(wide: re.Match[str], args: tuple[object, ...], issue: Issue) -> None:
     """Emit a vector access of 64-bit words: an address, and a register or value for each word."""
     head, count = wide[1], int(wide[2])
     if len(args) != count + 1:
@@ -147,7 +147,7 @@ def _wide_words(wide: re.Match[str], args: tuple[Any, ...], issue: Issue) -> Non
         _store(register, binary("|", low, binary("<<", high, const(32, UINT64))), wide[0])
 
 
-def _may_follow_register(entry: Instruction, args: tuple[Any, ...]) -> bool:
+def _may_follow_register(entry: Instruction, args: tuple[object, ...]) -> bool:
     """Return whether the first argument may be the result register, before a variadic list of operands."""
     many = any(operand.variadic for operand in entry.operands)
     return many and entry.result is not None and bool(args) and _is_register(args[0])
@@ -180,7 +180,7 @@ def side_by_side(entry: Instruction, operands: tuple[Any, ...]) -> Iterator[tupl
         builder.emit(BufferStore(outside.buffer, outside.indices, bits_as(outside.dtype, inside)))
 
 
-def _is_register(arg: Any) -> bool:
+def _is_register(arg: object) -> bool:
     return isinstance(arg, (Buffer, BufferLoad)) and (arg if isinstance(arg, Buffer) else arg.buffer).scope == "local"
 
 
@@ -224,7 +224,7 @@ def following(opcode: str) -> str | None:
     return f"after `{opcode}` can come {', '.join(words[:12])}{more}" if words else f"`{opcode}` is a whole opcode"
 
 
-def _store(destination: Any, value: Expr, opcode: str) -> None:
+def _store(destination: object, value: Expr, opcode: str) -> None:
     """Store a result's bits at the destination given by the first argument."""
     target = destination
     if isinstance(target, Buffer):

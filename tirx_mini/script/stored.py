@@ -15,7 +15,7 @@ from .instructions import namespace
 _OPERANDS = {"add": 2, "sub": 2, "mul": 2, "fma": 3}
 
 
-def store(result: Expr, destination: Any, name: str) -> None:
+def store(result: Expr, destination: object, name: str) -> None:
     """Store a number in a register element, or a float32 pair (64 bits) in one element or two 32-bit ones."""
     builder = current(name)
     target = destination[(0,) * destination.ndim] if isinstance(destination, Buffer) else as_expr(destination)
@@ -37,7 +37,7 @@ def store(result: Expr, destination: Any, name: str) -> None:
         builder.emit(BufferStore(buffer, (*outer, last + half), value))
 
 
-def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = None, **options: Any) -> Any:
+def _arithmetic(op: str, kind: str, *args: object, dps: bool = True, d_addr: object = None, **options: object) -> Any:
     """Compute an arithmetic instruction; with `dps`, store its value at the first argument instead of returning it."""
     name = f"T.ptx.{op}_{kind}"
     options.pop("return_dtype", None)
@@ -59,17 +59,17 @@ def _arithmetic(op: str, kind: str, *args: Any, dps: bool = True, d_addr: Any = 
     return None
 
 
-def float_as_uint(x: Any) -> Expr:
+def float_as_uint(x: object) -> Expr:
     """Return the bits of a float32, as ``__float_as_uint``."""
     return reinterpret("uint32", cast("float32", as_expr(x)))
 
 
-def uint_as_float(bits: Any) -> Expr:
+def uint_as_float(bits: object) -> Expr:
     """Return the float32 with the given bits, as ``__uint_as_float``."""
     return reinterpret("float32", cast("uint32", as_expr(bits)))
 
 
-def add_rn_f32_bf16(acc: Any, x: Any) -> Expr:
+def add_rn_f32_bf16(acc: object, x: object) -> Expr:
     """Add a bfloat16, or its bits, to a float32 with a single rounding."""
     value = as_expr(x)
     wide = value if value.dtype == "bfloat16" else reinterpret("bfloat16", cast("uint16", value))
@@ -77,7 +77,7 @@ def add_rn_f32_bf16(acc: Any, x: Any) -> Expr:
     return group.add.f32(acc, cast("float32", wide))
 
 
-def ld_global_acquire(res: Any, addr: Any) -> None:
+def ld_global_acquire(res: object, addr: object) -> None:
     """Load a global-memory element into a register with acquire semantics at GPU scope."""
     group: Any = namespace().ptx
     store(group.ld_acquire(addr), res, "T.ptx.ld_global_acquire")

@@ -42,7 +42,7 @@ def tvm_stack_alloca(dtype_str: str, num: int) -> Var:
     return Var(TENSOR_MAP, builder.take_name("tensor_map"), span=builder.span)
 
 
-def call_packed(name: str, *args: Any) -> None:
+def call_packed(name: str, *args: object) -> None:
     """Encode a tensor map: ``T.call_packed("runtime.cuTensorMapEncodeTiled", map, dtype, rank, pointer, …)``.
 
     After the pointer come `rank` extents, rank - 1 strides in bytes, `rank` extents of the box, `rank` strides of
@@ -67,7 +67,7 @@ def call_packed(name: str, *args: Any) -> None:
     _encode(var, dtype, pointer, count, [number or 0 for number in numbers])
 
 
-def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequence[int]) -> None:
+def _encode(var: Var, dtype: object, pointer: AddressOf, rank: int, numbers: Sequence[int]) -> None:
     builder, buffer = current("T.call_packed"), pointer.buffer
     if data_type(dtype) != buffer.dtype or buffer.scope != "global" or any(int_value(i) != 0 for i in pointer.indices):
         raise TirxError(
@@ -91,7 +91,7 @@ def _encode(var: Var, dtype: Any, pointer: AddressOf, rank: int, numbers: Sequen
     )  # fmt: skip
 
 
-def _policy(name: str, cache_policy: Any) -> int:
+def _policy(name: str, cache_policy: object) -> int:
     """Return a compile-time cache policy as created by `createpolicy`, or 0 for none."""
     if cache_policy is None:
         return 0
@@ -106,14 +106,14 @@ def _policy(name: str, cache_policy: Any) -> int:
 
 def g2s_cluster(
     dim: int,
-    dst_ptr: Any,
-    mbar: Any,
-    tensormap_addr: Any,
-    cta_mask: Any,
+    dst_ptr: object,
+    mbar: object,
+    tensormap_addr: object,
+    cta_mask: object,
     cta_group: int,
     cache_hint: str,
-    *coords: Any,
-    cache_policy: Any = None,
+    *coords: object,
+    cache_policy: object = None,
     load_mode: str = "tile",
     mbar_is_shared_addr: bool = False,
     multicast: bool | None = None,
@@ -134,13 +134,13 @@ def g2s_cluster(
 
 def g2s_cta(
     dim: int,
-    dst_ptr: Any,
-    mbar: Any,
-    tensormap_addr: Any,
+    dst_ptr: object,
+    mbar: object,
+    tensormap_addr: object,
     cta_group: int,
     cache_hint: str,
-    *coords: Any,
-    cache_policy: Any = None,
+    *coords: object,
+    cache_policy: object = None,
     load_mode: str = "tile",
     mbar_is_shared_addr: bool = False,
 ) -> None:
@@ -149,7 +149,9 @@ def g2s_cta(
                 load_mode=load_mode)  # fmt: skip
 
 
-def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
+def s2g(
+    dim: int, src_ptr: object, tensormap_addr: object, cache_hint: str, *coords: object, cache_policy: object = None
+) -> None:
     """Store by TMA."""
     raw_call(
         "cp.async.bulk.tensor.store", tensormap_addr, src_ptr, *coords, dim=int(dim), cache_hint=cache_hint,
@@ -158,7 +160,13 @@ def s2g(dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, *coords: A
 
 
 def s2g_reduce(
-    dim: int, src_ptr: Any, tensormap_addr: Any, cache_hint: str, red_op: str, *coords: Any, cache_policy: Any = None
+    dim: int,
+    src_ptr: object,
+    tensormap_addr: object,
+    cache_hint: str,
+    red_op: str,
+    *coords: object,
+    cache_policy: object = None,
 ) -> None:
     """Reduce into global memory by TMA (PTX ISA: cp.reduce.async.bulk.tensor)."""
     raw_call(
@@ -167,7 +175,7 @@ def s2g_reduce(
     )  # fmt: skip
 
 
-def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache_policy: Any = None) -> None:
+def prefetch(dim: int, tensormap_addr: object, cache_hint: str, *coords: object, cache_policy: object = None) -> None:
     """Prefetch a box into the L2 cache (PTX ISA: cp.async.bulk.prefetch.tensor)."""
     raw_call(
         "cp.async.bulk.prefetch.tensor", tensormap_addr, *coords, dim=int(dim), cache_hint=cache_hint,
@@ -175,7 +183,7 @@ def prefetch(dim: int, tensormap_addr: Any, cache_hint: str, *coords: Any, cache
     )  # fmt: skip
 
 
-def prefetch_tensormap(tensormap_addr: Any, space: str = "") -> None:
+def prefetch_tensormap(tensormap_addr: object, space: str = "") -> None:
     """Prefetch a tensor map (PTX ISA: prefetch.tensormap)."""
     raw_call("prefetch.tensormap", tensormap_addr)
 

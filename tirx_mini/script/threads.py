@@ -25,7 +25,7 @@ class Index:
     extent: Any = None
 
 
-def _index(builder: Builder, tag: str, dtype: Any = "int32") -> Index:
+def _index(builder: Builder, tag: str, dtype: object = "int32") -> Index:
     if tag not in TAGS:
         raise TirxError(
             f"{described(tag)} is not an index of the launch",
@@ -37,12 +37,12 @@ def _index(builder: Builder, tag: str, dtype: Any = "int32") -> Index:
     return builder.threads[tag]
 
 
-def env_thread(thread_tag: str, dtype: Any = "int32") -> Any:
+def env_thread(thread_tag: str, dtype: object = "int32") -> Any:
     """Declare a launch index, whose extent `launch_thread` sets."""
     return _index(current("T.env_thread"), thread_tag, dtype).var
 
 
-def launch_thread(thread: Any, extent: Any) -> Any:
+def launch_thread(thread: object, extent: object) -> Any:
     """Launch an index with an extent, as a value or as ``with T.launch_thread("threadIdx.x", 128) as tx:``.
 
     thread: its name, "blockIdx.x" to "threadIdx.z", or the variable of `env_thread`.

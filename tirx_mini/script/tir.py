@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
+def prim_func(function: Callable[..., object] | None = None, **_: object) -> Any:
     """Parse the function as TIR and return its `PrimFunc` (decorator). Options are accepted as TVM has them.
 
     Raises `TirxError` for a mistake in the function.
@@ -35,7 +35,7 @@ def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
     return reading(function, caller_locals(2), spelling=ir.TIR)
 
 
-def _with_caller(function: Callable[..., Any]) -> ir.PrimFunc:
+def _with_caller(function: Callable[..., object]) -> ir.PrimFunc:
     __tracebackhide__ = True
     return reading(function, caller_locals(2), spelling=ir.TIR)
 
@@ -56,14 +56,14 @@ class _Buffer:
 Buffer = _Buffer()
 
 
-def if_then_else(cond: Any, t: Any, f: Any, dtype: Any = None) -> Any:
+def if_then_else(cond: Any, t: Any, f: Any, dtype: object = None) -> Any:
     """Return `t` if `cond` holds, else `f`; only one is evaluated. dtype: the type of both if they are numbers."""
     if dtype is not None:
         t, f = ir.cast(str(dtype), t), ir.cast(str(dtype), f)
     return tirx.if_then_else(cond, t, f)
 
 
-def func_attr(attrs: Mapping[str, Any]) -> None:
+def func_attr(attrs: Mapping[str, object]) -> None:
     """Set attributes of the function."""
     plain = {key: value.value if isinstance(value, ir.Const) else value for key, value in attrs.items()}
     plain.pop("global_symbol", None)  # it is the name in the module

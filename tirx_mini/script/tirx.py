@@ -156,7 +156,7 @@ Broadcast = broadcast
 Ramp = ramp
 
 
-def _call_intrin(dtype: Any, func_name: str, *args: Any) -> Any:
+def _call_intrin(dtype: Any, func_name: str, *args: object) -> Any:
     """Call a function by its name in TVM's operator table: ``T.call_intrin("float32", "tirx.exp", x)`` is `T.exp`.
 
     Raises `TirxError` where the language has no function of that name.

@@ -49,7 +49,7 @@ def reinterpret(dtype: DTypeLike, value: ExprLike) -> Expr:
     return bits_as(data_type(dtype), value)
 
 
-def assume(cond: Any = None) -> Any:
+def assume(cond: object = None) -> Any:
     """Return `cond` unchanged, an assumption for TVM's compiler."""
     return cond
 
@@ -64,7 +64,7 @@ def predicate(value: ExprLike) -> Expr:
     return as_bool(value)
 
 
-def static_assert(condition: Any, message: str = "the assertion fails") -> None:
+def static_assert(condition: object, message: str = "the assertion fails") -> None:
     """Assert a compile-time condition. Raises TirxError with `message` if it is false."""
     if isinstance(condition, Expr):
         raise TirxError("T.static_assert needs a condition that is known at compile time", condition.span)
@@ -72,7 +72,7 @@ def static_assert(condition: Any, message: str = "the assertion fails") -> None:
         raise TirxError(str(message))
 
 
-def _shifted(pointer: Any, offset: Any) -> Expr:
+def _shifted(pointer: object, offset: object) -> Expr:
     if not isinstance(pointer, AddressOf):
         raise TirxError("a byte offset is added to a pointer into a buffer, such as buf.data or buf.ptr_to([i])")
     buffer, size = pointer.buffer, pointer.buffer.dtype.itemsize
@@ -85,17 +85,17 @@ def _shifted(pointer: Any, offset: Any) -> Expr:
     return AddressOf(HANDLE, buffer, (simplify(flat_place(pointer) + as_expr(offset) // size),))
 
 
-def handle_add_byte_offset(pointer: Any, offset: ExprLike) -> Expr:
+def handle_add_byte_offset(pointer: object, offset: ExprLike) -> Expr:
     """Return `pointer` advanced by `offset` bytes."""
     return _shifted(pointer, offset)
 
 
-def ptr_byte_offset(pointer: Any, offset: ExprLike, dtype: Any = None) -> Expr:
+def ptr_byte_offset(pointer: object, offset: ExprLike, dtype: object = None) -> Expr:
     """Return `pointer` advanced by `offset` bytes; `dtype` is accepted for compatibility with TVM."""
     return _shifted(pointer, offset)
 
 
-def evaluate(value: Any) -> None:
+def evaluate(value: object) -> None:
     """Execute an instruction for its side effect."""
     if isinstance(value, Call):
         current("Tx.evaluate").emit(Evaluate(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tirx_mini.ir import (
     INT32,
@@ -47,7 +47,7 @@ def broadcast(value: ExprLike, lanes: int) -> Expr:
     return cast(one.dtype.with_lanes(_count(lanes)), one)
 
 
-def ramp(base: ExprLike, lanes: Any, tvm_lanes: int | None = None) -> Expr:
+def ramp(base: ExprLike, lanes: object, tvm_lanes: int | None = None) -> Expr:
     """Return the index of a vector access: base, base + 1, …, base + lanes - 1.
 
     TVM writes ``ramp(base, stride, lanes)``: the numbers base, base + stride, …, which are an index if the stride is 1.
@@ -109,14 +109,14 @@ def _half(dtype: DTypeLike, vec: ExprLike) -> int:
     return lanes // 2
 
 
-def _index(index: Any, count: int) -> int:
+def _index(index: object, count: int) -> int:
     known = int_value(index)
     if known is None or not 0 <= known < count:
         raise TirxError(f"the indices of T.Shuffle are numbers from 0 to {count - 1}, not {described(index)}")
     return known
 
 
-def _count(lanes: Any) -> int:
+def _count(lanes: object) -> int:
     count = int_value(lanes)
     if count is None or count < 1:
         raise TirxError(f"the lanes of a vector are a number that is known at compile time, not {described(lanes)}")

@@ -37,7 +37,7 @@ from .builder import current
 from .handles import data_type, shape_of
 
 
-def moved(view: Buffer, elements: Any) -> Buffer:
+def moved(view: Buffer, elements: object) -> Buffer:
     """Return `view` advanced by `elements` elements."""
     known = int_value(elements)
     if known is not None and view.elem_offset is None:
@@ -46,7 +46,7 @@ def moved(view: Buffer, elements: Any) -> Buffer:
     return replace(view, elem_offset=first if view.elem_offset is None else simplify(view.elem_offset + first))
 
 
-def pointed(pointer: Any, dtype: DataType) -> tuple[Buffer, Any]:
+def pointed(pointer: object, dtype: DataType) -> tuple[Buffer, Any]:
     """Return the buffer into which a pointer points, and its offset in elements of `dtype`."""
     if isinstance(pointer, Buffer):
         return pointer, 0
@@ -82,11 +82,13 @@ def flat_place(element: AddressOf | BufferLoad) -> Any:
     return layout_of(buffer).apply(*map(coordinate, indices)).get(m, 0)
 
 
-def _divisor(value: Any) -> int:
+def _divisor(value: object) -> int:
     return Analyzer().divisor(as_expr(value))
 
 
-def _part(buffer: Buffer, layout: Layout, starts: Sequence[Any], extents: Sequence[int], kept: Sequence[int]) -> Buffer:
+def _part(
+    buffer: Buffer, layout: Layout, starts: Sequence[object], extents: Sequence[int], kept: Sequence[int]
+) -> Buffer:
     """Return the box of `extents` at `starts` of a buffer viewed through `layout`, keeping the dimensions `kept`."""
     part = slice_region(layout, starts, extents, _divisor)
     made = part.layout
@@ -116,7 +118,7 @@ class Sub:
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, key: Any) -> Buffer:
+    def __getitem__(self, key: object) -> Buffer:
         keys = key if isinstance(key, tuple) else (key,)
         buffer = self.buffer
         if len(keys) > buffer.ndim:
@@ -137,7 +139,7 @@ class _Slice(NamedTuple):
     kept: bool = True
 
 
-def _parts(buffer: Buffer, key: Any, extent: int) -> list[_Slice]:
+def _parts(buffer: Buffer, key: object, extent: int) -> list[_Slice]:
     """Interpret a key for its dimension; a step splits the dimension into rows of `step` elements."""
     if not isinstance(key, slice):
         return [_Slice(extent, coordinate(as_index(key)), 1, kept=False)]
@@ -272,7 +274,7 @@ class Tiles:
 
     __iter__: ClassVar[None] = None
 
-    def __getitem__(self, key: Any) -> Buffer:
+    def __getitem__(self, key: object) -> Buffer:
         keys = list(key if isinstance(key, tuple) else (key,))
         view = self.buffer
         for dim, factors in self.specs:
@@ -281,7 +283,7 @@ class Tiles:
         return view
 
 
-def _pick(buffer: Buffer, dim: int, factors: tuple[int, ...], picks: Sequence[Any]) -> Buffer:
+def _pick(buffer: Buffer, dim: int, factors: tuple[int, ...], picks: Sequence[object]) -> Buffer:
     known = -math.prod(factors) if -1 in factors else math.prod(factors)
     extent = buffer.shape[dim]
     if known <= 0 or extent % known or (-1 not in factors and known != extent) or len(picks) != len(factors):
@@ -307,7 +309,7 @@ def tile(buffer: Buffer) -> Callable[..., Tiles]:
     return tile
 
 
-def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
+def _vector(buffer: Buffer, begin: object, lanes: int) -> tuple[Expr, ...]:
     """Return the indices of the `lanes` elements that begin at `begin`."""
     indices = tuple(as_index(i) for i in (begin if isinstance(begin, (list, tuple)) else (begin,)))
     if len(indices) != buffer.ndim:
@@ -318,7 +320,7 @@ def _vector(buffer: Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
     return (*indices[:-1], Ramp(last.dtype, last, lanes))
 
 
-def is_vector(value: Any) -> bool:
+def is_vector(value: object) -> bool:
     """Return whether ``buf[0:4] = value`` stores a vector: a multi-lane value or a region of neighbours."""
     return (isinstance(value, Expr) and value.dtype.lanes > 1) or isinstance(value, Region)
 
@@ -338,7 +340,7 @@ def vector_of(region: Region) -> BufferLoad:
 
 
 def vload(buffer: Buffer) -> Callable[..., Expr]:
-    def vload(begin: Any, dtype: Any = None, predicate: Any = None) -> Expr:
+    def vload(begin: object, dtype: object = None, predicate: object = None) -> Expr:
         """Load a value of `dtype`, such as "float32x4", that begins at the indices `begin`."""
         _no_predicate(predicate)
         kind = buffer.dtype if dtype is None else data_type(dtype)
@@ -350,7 +352,7 @@ def vload(buffer: Buffer) -> Callable[..., Expr]:
 
 
 def vstore(buffer: Buffer) -> Callable[..., None]:
-    def vstore(begin: Any, value: Any, predicate: Any = None) -> None:
+    def vstore(begin: object, value: object, predicate: object = None) -> None:
         """Store the elements of `value`, a vector or number, starting at the indices `begin`."""
         _no_predicate(predicate)
         stored = as_expr(value)
@@ -363,14 +365,15 @@ def vstore(buffer: Buffer) -> Callable[..., None]:
     return vstore
 
 
-def _no_predicate(predicate: Any) -> None:
+def _no_predicate(predicate: object) -> None:
     if predicate is not None:
         raise TirxError("vload and vstore have no predicate here", hint="write an `if` around them")
 
 
 def access_ptr(buffer: Buffer) -> Callable[..., Expr]:
     def access_ptr(
-        access_mask: Any, ptr_type: Any = "handle", content_lanes: int = 1, offset: Any = 0, extent: Any = None
+        access_mask: object, ptr_type: object = "handle", content_lanes: int = 1, offset: object = 0,
+        extent: object = None
     ) -> Expr:
         """Return a pointer `offset` elements after the first one. The other arguments are accepted for compatibility.
         """
@@ -380,7 +383,7 @@ def access_ptr(buffer: Buffer) -> Callable[..., Expr]:
 
 
 def elem_offset_of(buffer: Buffer) -> Callable[..., Expr]:
-    def elem_offset_of(indices: Any, inner: bool = True) -> Expr:
+    def elem_offset_of(indices: object, inner: bool = True) -> Expr:
         """Return the offset of an element in its buffer, in elements, as determined by the layout."""
         place = flat_place(AddressOf(HANDLE, buffer, _vector(buffer, indices, 1)))
         return as_expr(place if inner or buffer.elem_offset is None else place + buffer.elem_offset)
@@ -389,7 +392,7 @@ def elem_offset_of(buffer: Buffer) -> Callable[..., Expr]:
 
 
 def byte_offset_of(buffer: Buffer) -> Callable[..., Expr]:
-    def byte_offset_of(indices: Any, inner: bool = True) -> Expr:
+    def byte_offset_of(indices: object, inner: bool = True) -> Expr:
         """Return `elem_offset_of` in bytes."""
         return elem_offset_of(buffer)(indices, inner) * buffer.dtype.bits // 8
 
@@ -397,7 +400,7 @@ def byte_offset_of(buffer: Buffer) -> Callable[..., Expr]:
 
 
 def offset_of(buffer: Buffer) -> Callable[..., list[Expr]]:
-    def offset_of(indices: Any) -> list[Expr]:
+    def offset_of(indices: object) -> list[Expr]:
         """Return the row-major number of an element, as a list."""
         number: Any = const(0)
         for index, extent in zip(_vector(buffer, indices, 1), buffer.shape, strict=True):

@@ -16,7 +16,7 @@ from . import ir, tirx
 _texts = count(1)
 
 
-def from_source(text: str, extra: Mapping[str, Any] | None = None, **options: Any) -> Any:
+def from_source(text: str, extra: Mapping[str, object] | None = None, **options: object) -> Any:
     """Return the kernel or module defined by a text, such as the output of `script()`.
 
     options: those of TVM's parser, which have no effect.

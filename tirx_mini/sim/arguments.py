@@ -45,7 +45,7 @@ def named_apart(func: PrimFunc) -> PrimFunc:
 
 
 def bind_arguments(
-    func: PrimFunc, args: Sequence[Any], *, data: bool = True
+    func: PrimFunc, args: Sequence[object], *, data: bool = True
 ) -> tuple[list[np.ndarray], tuple[Any, ...]]:
     """Return (global buffers by slot, scalars in order).
 
@@ -74,23 +74,24 @@ def bind_arguments(
     return arrays, tuple(scalars)
 
 
-def _check_shape(func: PrimFunc, index: int, arg: Any) -> None:
+def _check_shape(func: PrimFunc, index: int, arg: object) -> None:
     if not is_tensor(arg) and not isinstance(arg, np.ndarray):
         raise not_an_array(func, index, arg)
     check_type(func, index, arg)
 
 
-def _array(func: PrimFunc, index: int, arg: Any) -> np.ndarray:
+def _array(func: PrimFunc, index: int, arg: object) -> np.ndarray:
+    array: Any = arg
     if is_tensor(arg):
         check_device(func, index, arg, "cpu")
     elif not isinstance(arg, np.ndarray):
         raise not_an_array(func, index, arg)
-    check_type(func, index, arg)
-    check_contiguous(func, index, arg)
+    check_type(func, index, array)
+    check_contiguous(func, index, array)
     if is_tensor(arg):
-        return _from_torch(arg)
-    check_writeable(func, index, arg)
-    return arg
+        return _from_torch(array)
+    check_writeable(func, index, array)
+    return array
 
 
 def _from_torch(tensor: Any) -> np.ndarray:
@@ -103,6 +104,6 @@ def _from_torch(tensor: Any) -> np.ndarray:
     return tensor.detach().view(getattr(torch, same_width)).numpy().view(kind)
 
 
-def _scalar(func: PrimFunc, index: int, param: Var, arg: Any) -> Any:
+def _scalar(func: PrimFunc, index: int, param: Var, arg: object) -> Any:
     number = check_scalar(func, index, arg)
     return numpy_dtype(param.dtype).type(number) if param.dtype.is_float else number

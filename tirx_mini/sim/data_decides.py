@@ -49,8 +49,8 @@ class _Data:
     """
 
     params: frozenset[Buffer]
-    vars: set[Var] = field(default_factory=set)
-    buffers: set[Buffer] = field(default_factory=set)
+    vars: set[Var] = field(default_factory=set[Var])
+    buffers: set[Buffer] = field(default_factory=set[Buffer])
 
     @classmethod
     def of(cls, func: PrimFunc) -> _Data:

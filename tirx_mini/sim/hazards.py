@@ -216,7 +216,9 @@ class HazardWatch:
         elected, parted = conflict.kind is ConflictKind.ELECTED_LANE, earlier.parted != actor.parted
         if conflict.writes and earlier.write and actor.value is not None and actor.value.is_the_same(earlier.value):
             return  # the same bytes in every order
-        reads = self._gpu.image.travelled.get(actor.span, frozenset()) if actor.span is not None else frozenset()
+        reads: frozenset[Span] = frozenset()
+        if actor.span is not None:
+            reads = self._gpu.image.travelled.get(actor.span, reads)
         facts.record(
             LaneHazard(
                 origin, actor.operation, conflict.writes, earlier, self._extent(conflict), elected, parted,

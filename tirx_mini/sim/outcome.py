@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -77,7 +77,7 @@ class Outcome:
     repeats: tuple[RepeatedWait, ...] = ()
     fresh_waits: tuple[FreshWait, ...] = ()
     open_orders: tuple[OpenOrder, ...] | None = None
-    mixed: Ends = field(default_factory=dict)
+    mixed: Ends = field(default_factory=dict[tuple[str, int], Set[int]])
     tested: bool = False
     unwritten: tuple[Unwritten, ...] = ()
     unread: tuple[UnreadColumns, ...] = ()

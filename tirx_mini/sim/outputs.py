@@ -94,7 +94,7 @@ def _boxes(buffer: GlobalBuffer, untouched: npt.NDArray[np.bool_], granule: int)
     """Yield the boxes of a buffer's untouched elements. granule: bytes per entry of `untouched`."""
     size, shape = buffer.dtype.itemsize, buffer.shape or (buffer.size,)
     marks = np.repeat(untouched, granule // size) if granule > size else untouched
-    elements = marks[: prod(shape)] if granule >= size else marks.reshape(-1, size // granule).all(axis=1)
+    elements = marks[: prod(shape)] if granule >= size else np.all(marks.reshape(-1, size // granule), axis=1)
     return boxes_of(elements.reshape(shape))
 
 

@@ -17,6 +17,7 @@ from tirx_mini.isa import (
     CP_SHAPES,
     NONE_CANCELLED,
     PLAIN,
+    Addresses,
     BarrierEffect,
     BlockScales,
     InstructionDescriptor,
@@ -204,20 +205,20 @@ class Services:
 
     # -- accesses with a memory order ----------------------------------------------------------------------------
 
-    def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
+    def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Addresses) -> Any:
         return self.scoped.load(w, access, address)
 
-    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
         self.scoped.load_registers(w, access, address, registers)
 
-    def store_memory(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
+    def store_memory(self, w: RunningWarp, access: MemoryAccess, address: Addresses, values: Sequence[object]) -> None:
         self.scoped.store(w, access, address, values)
 
-    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
         self.scoped.store_registers(w, access, address, registers)
 
     def update_memory(
-        self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object
     ) -> Any:
         return self.scoped.update(w, access, address, op, value, compare)
 
@@ -261,7 +262,7 @@ class Services:
         threads = w.uniform(threads, "the number of threads")
         w.cta.named.arrive(w, w.uniform(number, "the barrier"), threads, aligned)
 
-    def bar_count(self, w: RunningWarp, number: int, holds: Any) -> Generator[Wait, None, int]:
+    def bar_count(self, w: RunningWarp, number: int, holds: object) -> Generator[Wait, None, int]:
         """Execute bar.red: return the number of threads of the CTA for which the predicate holds."""
         lanes = np.broadcast_to(np.asarray(holds, bool), LANES)[w.mask.lanes]
         return w.cta.named.count(w, w.uniform(number, "the barrier"), int(lanes.sum()))
@@ -527,7 +528,7 @@ class Services:
                 yield from self.tma.wait(w, lane, count, read)
         w.select(active)
 
-    def cp_async(self, w: RunningWarp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
+    def cp_async(self, w: RunningWarp, dst: object, src: object, nbytes: int, size: object = None) -> None:
         self.cp_async_groups.of(w).copy(w, dst, src, nbytes, size)
 
     def cp_async_commit(self, w: RunningWarp) -> None:
@@ -555,7 +556,7 @@ class Services:
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 
-    def shuffle(self, w: RunningWarp, value: Any, source: np.ndarray, mask: Any = None) -> Any:
+    def shuffle(self, w: RunningWarp, value: object, source: np.ndarray, mask: object = None) -> Any:
         """Return each lane's value from the lane in `source`; the last axis is the lanes.
 
         mask: the executing lanes, None for the whole warp. The value of any other lane is unspecified.
@@ -564,9 +565,10 @@ class Services:
             w.converged("shfl.sync")
         else:
             w.named_lanes(mask, "shfl.sync")
-        if not isinstance(value, np.ndarray) or not value.ndim:
-            return value
-        moved = value[..., source]
+        values: Any = value
+        if not isinstance(value, np.ndarray) or not values.ndim:
+            return values
+        moved = values[..., source]
         if mask is not None and w.mask is not w.all_lanes:
             strangers = ~np.isin(source, w.mask.lanes)
             moved[..., strangers] = np.nan if moved.dtype.kind == "f" else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,12 +64,12 @@ class Setup:
     time: Time = TIME
     pedantic: bool = False
     budget: int = BUDGET
-    mixed: Ends = field(default_factory=dict)
+    mixed: Ends = field(default_factory=dict[tuple[str, int], Set[int]])
     late: Late | None = None
     part: Part | None = None
     share: Share | None = None
     cold: bool = False
-    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
     equal: bool = False
     strips: dict[str, Strips] | None = None
     probe: Probe | None = None

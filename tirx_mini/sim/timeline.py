@@ -186,7 +186,7 @@ class Timeline(Displayed):
     changes: tuple[BarrierChange, ...] = ()
     ctas: tuple[CtaTime, ...] = ()
     tiles: tuple[Tile, ...] = ()
-    roles: Mapping[Track, str] = field(default_factory=dict)
+    roles: Mapping[Track, str] = field(default_factory=dict[Track, str])
     cycles: float = 0.0
     stuck: float | None = None
     label: str = ""

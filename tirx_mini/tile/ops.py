@@ -65,14 +65,14 @@ class TileOp:
         default = None if name in self.optional else inspect.Parameter.empty
         return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
-    def positional(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def positional(self, args: tuple[object, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Split positional arguments into operands and the options that follow them."""
         needed = len(self.operands) - len(self.optional)
         if self.course and len(args) > needed and args[needed] is not None and not _is_tile(args[needed]):
             return args[:needed], dict(zip(self.course, args[needed:], strict=False))
         return args[: len(self.operands)], dict(zip(self.options, args[len(self.operands) :], strict=False))
 
-    def build(self, *args: Any, span: Span | None = None, scope: str | None = None, **kwargs: Any) -> TileCall:
+    def build(self, *args: object, span: Span | None = None, scope: str | None = None, **kwargs: object) -> TileCall:
         """Build a call at `span`, bound to `scope` if the spelling is scope-bound (``Tx.cta.copy``).
 
         Raises TirxError for wrong arguments, and for operands that do not fit together.
@@ -88,7 +88,7 @@ class TileOp:
             raise error.at(span) from None
         return call
 
-    def _options(self, args: tuple[Any, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, args: tuple[object, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the options under their canonical names, moving operands passed by keyword to `bound`."""
         if len(args) > len(self.operands):
             raise TirxError(
@@ -130,7 +130,7 @@ class TileOp:
                         raise TirxError(f"{self.name} is given {given[-1]} without {name}", hint=f"pass {name}=, too")
                     bound[name] = NEUTRAL[name]
 
-    def _operand(self, name: str, value: Any) -> Expr:
+    def _operand(self, name: str, value: object) -> Expr:
         if name in self.values:
             expr = as_expr(value)
             if isinstance(expr, Region):
@@ -141,7 +141,7 @@ class TileOp:
         return as_region(value)
 
 
-def _is_tile(value: Any) -> bool:
+def _is_tile(value: object) -> bool:
     return hasattr(value, "region") or isinstance(value, Region)
 
 

@@ -85,7 +85,7 @@ OPTIONS: Mapping[str, Option] = {
 """The options of tile primitives, by name."""
 
 
-def _flag(value: Any) -> bool | None:
+def _flag(value: object) -> bool | None:
     if isinstance(value, np.bool_):
         return bool(value)
     number = _whole(value)
@@ -96,19 +96,19 @@ def _whole(value: Any) -> int | None:
     return int_value(value) if isinstance(value, Expr) or not hasattr(value, "__index__") else operator.index(value)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if isinstance(value, Const):
         return float(value.value)
     return float(value) if isinstance(value, (int, float, np.integer, np.floating)) else None
 
 
-def _condition(value: Any) -> Any:
+def _condition(value: object) -> Any:
     if isinstance(value, Expr):
         return value if _is_value(value) and (value.dtype.is_bool or value.dtype.is_integer) else None
     return _flag(value)
 
 
-def _index(value: Any) -> Any:
+def _index(value: object) -> Any:
     return value if isinstance(value, Expr) and _is_value(value) and value.dtype.is_integer else None
 
 
@@ -116,7 +116,7 @@ def _is_value(value: Expr) -> bool:
     return not isinstance(value, (Region, Str)) and value.dtype.lanes == 1
 
 
-def _axes(value: Any) -> tuple[int, ...] | None:
+def _axes(value: object) -> tuple[int, ...] | None:
     numbers = [_whole(axis) for axis in value] if isinstance(value, (tuple, list)) else [None]
     return None if None in numbers else tuple(number for number in numbers if number is not None)
 
@@ -136,7 +136,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 _POINTERS = {"BarrierPointer": barrier_type, "SharedPointer": shared_type}
 
 
-def _pointer(name: str, value: Any, primitive: str, kind: OperandType) -> Expr:
+def _pointer(name: str, value: object, primitive: str, kind: OperandType) -> Expr:
     try:
         return Operand(name, kind).convert(value, primitive)
     except TirxError as error:
@@ -145,7 +145,7 @@ def _pointer(name: str, value: Any, primitive: str, kind: OperandType) -> Expr:
         raise
 
 
-def given(name: str, value: Any, primitive: str) -> Any:
+def given(name: str, value: object, primitive: str) -> Any:
     """Return the normalised value of an option. Raises `TirxError` for an invalid value."""
     kinds = [kind for kind in OPTIONS[name].type.split(" | ") if kind != "None"]
     words = []

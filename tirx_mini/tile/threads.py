@@ -84,6 +84,6 @@ def evaluate(expr: Expr, threads: int) -> np.ndarray | None:
     return None
 
 
-def _apply(function: Callable[..., Any], operands: tuple[Expr, ...], threads: int) -> np.ndarray | None:
+def _apply(function: Callable[..., object], operands: tuple[Expr, ...], threads: int) -> np.ndarray | None:
     values = [evaluate(operand, threads) for operand in operands]
     return None if any(value is None for value in values) else np.asarray(function(*values))

@@ -115,7 +115,7 @@ class Site:
     loops: tuple[Stmt, ...]
     warps: int
     order: int
-    bound: Mapping[Var, Expr] = field(default_factory=dict, repr=False, compare=False)
+    bound: Mapping[Var, Expr] = field(default_factory=dict[Var, Expr], repr=False, compare=False)
 
     @property
     def effect(self) -> BarrierEffect | None:
@@ -274,7 +274,7 @@ class Sites:
 
     all: tuple[Site, ...]
     assignments: tuple[Assignment, ...] = ()
-    bound: Mapping[Var, Expr] = field(default_factory=dict)
+    bound: Mapping[Var, Expr] = field(default_factory=dict[Var, Expr])
 
     def variables(self, expr: Expr) -> tuple[list[Buffer], list[Var]]:
         """Return the local variables and the named values that determine an expression."""

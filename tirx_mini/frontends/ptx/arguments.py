@@ -35,7 +35,7 @@ class Bound:
     maps: Mapping[str, Var]
 
 
-def bind(kernel: Kernel, args: Sequence[Any]) -> Bound:
+def bind(kernel: Kernel, args: Sequence[object]) -> Bound:
     """Bind the arguments of a launch to the kernel's parameters. Raises `ArgumentError` for a mismatch."""
     if len(args) != len(kernel.parameters):
         names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
@@ -77,7 +77,7 @@ class _Binding:
         args = tuple(arg for _, arg in self.given)
         return Bound(params, args, self.constants, self.pointers, self.arrays, self.maps)
 
-    def add(self, number: int, parameter: Declaration, arg: Any) -> None:
+    def add(self, number: int, parameter: Declaration, arg: object) -> None:
         size, name = size_of(parameter), parameter.name
         shown = self._shown(number, name)
         if isinstance(arg, TensorMap):
@@ -100,7 +100,7 @@ class _Binding:
         """Return the parameter's name for messages, shortened if NVVM generated it."""
         return f"param_{number}" if re.fullmatch(r".*_param_\d+", name) else name
 
-    def _packed(self, parameter: Declaration, shown: str, values: Sequence[Any]) -> bytes:
+    def _packed(self, parameter: Declaration, shown: str, values: Sequence[object]) -> bytes:
         """Return the bytes of a struct argument, with each value aligned to its own size."""
         data = b""
         for place, value in enumerate(values):
@@ -126,7 +126,7 @@ class _Binding:
             return bytes(size)
         return self._number(parameter, shown, size, arg)
 
-    def _number(self, parameter: Declaration, shown: str, size: int, arg: Any) -> bytes:
+    def _number(self, parameter: Declaration, shown: str, size: int, arg: object) -> bytes:
         kind = parameter.type
         if not isinstance(arg, (bool, int, float, np.generic)):
             raise ArgumentError(
@@ -153,5 +153,5 @@ class _Binding:
         return shown
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return is_tensor(value) or (isinstance(value, np.ndarray) and not isinstance(value, np.generic))

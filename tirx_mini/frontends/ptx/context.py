@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -108,7 +107,7 @@ class Context:
         finally:
             self.out = outer
 
-    def execute(self, entry: Instruction, args: Sequence[Any], attrs: Mapping[str, Any]) -> Call:
+    def execute(self, entry: Instruction, args: Sequence[object], attrs: Mapping[str, object]) -> Call:
         """Return a call to a table entry. Raises `TirxError` if the arguments do not fit."""
         operands, bound = entry.bind(tuple(args), attrs)
         dtype = entry.result_type(operands, dict(bound)) or HANDLE

@@ -144,7 +144,7 @@ def _modifier(operand: Operand) -> Any:
     raise TirxError("a modifier is not a constant")
 
 
-def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, Any]) -> DataType | None:
+def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, object]) -> DataType | None:
     """Return the type in which an operand is read."""
     if wanted.kind is OperandKind.TYPED:
         if entry.carriers is not None:
@@ -154,7 +154,12 @@ def _dtype(entry: Instruction, wanted: OperandType, attrs: Mapping[str, Any]) ->
 
 
 def _value(
-    context: Context, entry: Instruction, wanted: OperandType, operand: Operand, attrs: Mapping[str, Any], generic: bool
+    context: Context,
+    entry: Instruction,
+    wanted: OperandType,
+    operand: Operand,
+    attrs: Mapping[str, object],
+    generic: bool,
 ) -> Any:
     """Convert an operand to the form that the table entry expects."""
     kind = wanted.kind

@@ -73,7 +73,7 @@ class Lowered:
 
 
 def lower(
-    kernel: Kernel, args: Sequence[Any], *, grid: Sequence[int], block: Sequence[int],
+    kernel: Kernel, args: Sequence[object], *, grid: Sequence[int], block: Sequence[int],
     cluster: Sequence[int] | None = None, smem_bytes: int = 0,
 ) -> Lowered:  # fmt: skip
     """Lower a kernel for one launch.

@@ -177,7 +177,7 @@ def _load(context: Context, instruction: Instruction, form: Form) -> None:
     _from_words(context, result.items, array, form.kind)
 
 
-def _load_one(context: Context, result: Operand, pointer: Expr, kind: str, attrs: Mapping[str, Any]) -> None:
+def _load_one(context: Context, result: Operand, pointer: Expr, kind: str, attrs: Mapping[str, object]) -> None:
     dtype = TYPES[kind]
     context.write(result, value_of("ld", dtype, pointer, type=kind, span=context.span, **attrs))
 
@@ -285,7 +285,7 @@ def atomic(context: Context, instruction: Instruction) -> None:
 
 def _packed_atomic(
     context: Context, instruction: Instruction, operands: tuple[Operand, Expr, Sequence[Operand]], op: str,
-    attrs: Mapping[str, Any],
+    attrs: Mapping[str, object],
 ) -> None:  # fmt: skip
     """Lower a packed or vector atomic to one atomic operation per element (PTX ISA: atom, red)."""
     result, pointer, values = operands

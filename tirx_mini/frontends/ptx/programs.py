@@ -96,7 +96,7 @@ class Entry:
         return next((gpu_spec(name) for name in names if runs_on(target, GPUS[name].arch)), gpu_spec(DEFAULT_GPU))
 
     def lowered(
-        self, args: Sequence[Any], *, grid: Dims, block: Dims, cluster: Dims | None = None, smem: int = 0
+        self, args: Sequence[object], *, grid: Dims, block: Dims, cluster: Dims | None = None, smem: int = 0
     ) -> Lowered:
         """Lower the kernel for one launch. Raises as `simulate`, and `TirxError`."""
         sizes = dims("grid", grid), dims("block", block)

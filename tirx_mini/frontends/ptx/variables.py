@@ -141,7 +141,7 @@ def _flat(initial: Any) -> Iterable[Initial]:
         yield initial
 
 
-def _value(value: Any, dtype: np.dtype, declaration: Declaration) -> Any:
+def _value(value: object, dtype: np.dtype, declaration: Declaration) -> Any:
     if isinstance(value, Immediate):
         bits = 8 * dtype.itemsize
         word = np.asarray(value.value & ((1 << bits) - 1), f"u{dtype.itemsize}")

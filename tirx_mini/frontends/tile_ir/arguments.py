@@ -62,7 +62,7 @@ class Arguments:
     given: tuple[Any, ...]
 
 
-def arguments_of(kernel: TileKernel, args: Sequence[Any]) -> Arguments:
+def arguments_of(kernel: TileKernel, args: Sequence[object]) -> Arguments:
     """Classify the arguments of a launch. Raises `ArgumentError` for an unsupported argument or a wrong count."""
     params = parameters(kernel)
     if len(args) != len(params):
@@ -79,7 +79,7 @@ def arguments_of(kernel: TileKernel, args: Sequence[Any]) -> Arguments:
     return Arguments(tuple(specs), tuple(values), tuple(given))
 
 
-def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given: list[Any]) -> Spec:
+def _spec(named: str, meta: tuple[object, ...], arg: object, values: list[Any], given: list[Any]) -> Spec:
     if is_constant_parameter(meta):
         return ConstantSpec(_constant(named, arg))
     if is_record_argument(arg):
@@ -108,7 +108,7 @@ def _spec(named: str, meta: tuple[Any, ...], arg: Any, values: list[Any], given:
     return ConstantSpec(_constant(named, arg))
 
 
-def _list_spec(named: str, meta: tuple[Any, ...], arg: list[Any], values: list[Any], given: list[Any]) -> ListSpec:
+def _list_spec(named: str, meta: tuple[object, ...], arg: list[Any], values: list[Any], given: list[Any]) -> ListSpec:
     element = next((metadata_of(m.element) for m in meta if isinstance(m, ListAnnotation)), ())
     items = [_spec(f"item {i} of {named}", element, item, values, given) for i, item in enumerate(arg)]
     arrays = tuple(item for item in items if isinstance(item, ArraySpec))
@@ -119,14 +119,14 @@ def _list_spec(named: str, meta: tuple[Any, ...], arg: list[Any], values: list[A
     return ListSpec(arrays)
 
 
-def is_record_argument(value: Any) -> bool:
+def is_record_argument(value: object) -> bool:
     """Return whether an argument is a dataclass object or named tuple, whose fields are passed separately."""
     if isinstance(value, (type, DType)):
         return False
     return dataclasses.is_dataclass(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
-def _constant(named: str, value: Any) -> Any:
+def _constant(named: str, value: object) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, tuple):
         return tuple(_constant(f"item {i} of {named}", item) for i, item in enumerate(value))

@@ -46,7 +46,7 @@ class Stream:
 _STREAM: ContextVar[Stream | None] = ContextVar("stream", default=None)
 
 
-def early_accesses(stream: Any, program: TileProgram, arguments: Arguments, early: bool) -> Early:
+def early_accesses(stream: object, program: TileProgram, arguments: Arguments, early: bool) -> Early:
     """Return the parameters that a launch may access before it waits. early: the previous launch may still run."""
     names, places = program.names, _places(arguments)
     if len(set(names)) < len(names):
@@ -63,7 +63,7 @@ def early_accesses(stream: Any, program: TileProgram, arguments: Arguments, earl
     return free[0], free[1]
 
 
-def note_launch(stream: Any, program: TileProgram, arguments: Arguments, early: bool) -> None:
+def note_launch(stream: object, program: TileProgram, arguments: Arguments, early: bool) -> None:
     """Record a launch for the next one; a launch that did not start early has no overlapping predecessors."""
     places = _places(arguments)
     written = tuple(place for i, place in enumerate(places) if i in program.written and place is not None)

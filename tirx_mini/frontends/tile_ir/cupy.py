@@ -23,7 +23,7 @@ class Stream:
         """Do nothing, since launches are already complete."""
 
 
-def asnumpy(array: Any, *_: Any, **__: Any) -> np.ndarray:
+def asnumpy(array: object, *_: object, **__: object) -> np.ndarray:
     """Return a copy of an array in host memory."""
     return np.array(array)
 

@@ -24,7 +24,7 @@ _STAND_INS = {"cupy": "tirx_mini.frontends.tile_ir.cupy"}
 class _Paths(MetaPathFinder, Loader):
     """Resolves `cuda.tile` to tirx_mini."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if fullname in _OURS:
             return ModuleSpec(fullname, self, is_package=True)
         if fullname.startswith("cuda.tile."):
@@ -41,7 +41,7 @@ class _Paths(MetaPathFinder, Loader):
 class _Absent(MetaPathFinder, Loader):
     """A finder at the end of the path, for packages that are not installed."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self, is_package=True) if fullname in ("cuda", *_STAND_INS) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

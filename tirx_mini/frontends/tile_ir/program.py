@@ -156,7 +156,7 @@ class TileProgram:
                 params.append(Buffer(name, passed_shape(spec), DataType(_stored(spec.dtype)), span=entry.span))
         return params
 
-    def interpret(self, grid: Sequence[int], values: Sequence[Any]) -> None:
+    def interpret(self, grid: Sequence[int], values: Sequence[object]) -> None:
         """Interpret the program in NumPy, block by block, by the semantics of cuda_tile.
 
         values: as `Arguments.values`. Raises `TileRunError` for an access out of bounds, and a failed assertion.
@@ -168,7 +168,7 @@ class TileProgram:
             raise TileRunError(f"{self.kernel.__name__}: {error}") from error
 
 
-def flat_specs(specs: Sequence[Any]) -> list[ArraySpec | ScalarSpec]:
+def flat_specs(specs: Sequence[object]) -> list[ArraySpec | ScalarSpec]:
     """Return the parameters of the entry function, with constants removed and tuples flattened."""
     flat: list[ArraySpec | ScalarSpec] = []
     for spec in specs:
@@ -211,7 +211,7 @@ def _stored(dtype: DType) -> str:
     return f"int{dtype.bitwidth}" if dtype.kind == "u" else "bool" if dtype.is_bool else dtype.name
 
 
-def _signless(value: Any) -> Any:
+def _signless(value: object) -> Any:
     """Return arrays of unsigned integers as signed ones, since cuda_tile's integers are signless."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "u":
         return value.view(np.dtype(f"i{value.itemsize}"))

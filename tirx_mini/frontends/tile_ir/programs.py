@@ -50,7 +50,7 @@ TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType
 """What launches each program at a size: extents of matrices, the length of sequences, the number of tokens."""
 
 
-def tile_launch(program: str, size: int | None = None, args: tuple[Any, ...] | None = None) -> Launch:
+def tile_launch(program: str, size: int | None = None, args: tuple[object, ...] | None = None) -> Launch:
     """Return a launch of ``FILE.py:KERNEL``, recorded while the file is imported, or of a course program.
 
     size: of a program of the course. args: instead of those that the file gives; the grid is then one block.

@@ -55,7 +55,7 @@ _SIMULATED: ContextVar[Launches | None] = ContextVar("simulated", default=None)
 
 
 def compile(
-    kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, options: Options | None = None
+    kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU, options: Options | None = None
 ) -> TileProgram:
     """Compile a kernel for the kinds of its arguments: dtypes, shapes, strides and constant values.
 
@@ -73,7 +73,7 @@ def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str, options: Optio
     return kernel.programs[key]
 
 
-def interpret(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU) -> None:
+def interpret(grid: object, kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU) -> None:
     """Interpret a kernel in NumPy, block by block, without a GPU."""
     arguments = arguments_of(_kernel(kernel), args)
     _compiled(kernel, arguments, gpu).interpret(_grid(grid), arguments.values)
@@ -101,7 +101,9 @@ def captured() -> Iterator[list[Launch]]:
 
 
 @contextmanager
-def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **options: Any) -> Iterator[list[Report]]:
+def simulated(
+    gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **options: object
+) -> Iterator[list[Report]]:
     """Make `launch` simulate a GPU within the block, with options of `tirx_mini.simulate`, and yield the reports.
 
     reports: the list that they are appended to.
@@ -114,7 +116,9 @@ def simulated(gpu: str = DEFAULT_GPU, *, reports: list[Report] | None = None, **
         _SIMULATED.reset(token)
 
 
-def simulate(grid: Any, kernel: TileKernel, args: Sequence[Any], gpu: str = DEFAULT_GPU, **options: Any) -> Report:
+def simulate(
+    grid: object, kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU, **options: object
+) -> Report:
     """Simulate a kernel on a GPU, and report its errors and execution time.
 
     options: those of `tirx_mini.simulate`: schedules, trace, ….
@@ -133,7 +137,13 @@ def _simulated(
 
 
 def launch(
-    stream: Any, grid: Any, kernel: Any, kernel_args: Sequence[Any], /, *, programmatic_dependent_launch: bool = False
+    stream: object,
+    grid: object,
+    kernel: object,
+    kernel_args: Sequence[Any],
+    /,
+    *,
+    programmatic_dependent_launch: bool = False,
 ) -> None:
     """Launch a kernel over a grid of blocks, writing results into the argument arrays.
 
@@ -188,7 +198,7 @@ def current_gpu() -> str:
     return (target.detail if target is not None and target.kind == "sim" else None) or DEFAULT_GPU
 
 
-def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any]) -> None:
+def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[object]) -> None:
     """Compile for the local GPU, and launch."""
     import torch
 
@@ -203,7 +213,7 @@ def _launch_on_gpu(grid: tuple[int, ...], kernel: TileKernel, args: Sequence[Any
     program.executables[grid](*(as_passed(s, v) for s, v in zip(specs, arguments.given, strict=True)))
 
 
-def _kernel(kernel: Any) -> TileKernel:
+def _kernel(kernel: object) -> TileKernel:
     if isinstance(kernel, TileKernel):
         return kernel
     raise TileTypeError(

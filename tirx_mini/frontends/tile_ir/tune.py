@@ -59,10 +59,10 @@ class TuningResult(Generic[T]):
 
 def exhaustive_search(
     search_space: Sequence[T],
-    stream: Any,
+    stream: object,
     grid_fn: Callable[[T], tuple[int, ...]],
     kernel: TileKernel | Callable[[T], TileKernel],
-    args_fn: Callable[[T], tuple[Any, ...]],
+    args_fn: Callable[[T], tuple[object, ...]],
     hints_fn: Callable[[T], dict[str, Any]] | None = None,
     *,
     quiet: bool = False,
@@ -101,7 +101,7 @@ def exhaustive_search(
     return result
 
 
-def _times(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> list[float]:
+def _times(stream: object, grid: object, kernel: TileKernel, args: Sequence[Any]) -> list[float]:
     """Return launch times in microseconds, measured on a GPU or a single prediction."""
     if any(is_tensor(arg) and arg.device.type == "cuda" for arg in args):
         return _measured(stream, grid, kernel, args)
@@ -115,7 +115,7 @@ def _times(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> l
     return [report.time_us]
 
 
-def _measured(stream: Any, grid: Any, kernel: TileKernel, args: Sequence[Any]) -> list[float]:
+def _measured(stream: object, grid: object, kernel: TileKernel, args: Sequence[object]) -> list[float]:
     import torch
 
     launch(stream, grid, kernel, args)

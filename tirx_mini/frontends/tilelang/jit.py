@@ -45,7 +45,7 @@ class JITImpl:
         opens = any(isinstance(node, ast.With) for statement in function.body for node in ast.walk(statement))
         return "eager" if opens and not inner else "lazy"
 
-    def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
+    def get_tir(self, *args: object, **kwargs: object) -> PrimFunc:
         """Return the program for the given arguments."""
         if self.mode == "eager":
             return self._eager(args, kwargs)[0].prim_func
@@ -56,7 +56,7 @@ class JITImpl:
             )
         return made
 
-    def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
+    def compile(self, *args: object, **kwargs: Any) -> JITKernel:
         """Compile the kernel for the given arguments."""
         if self.mode == "eager":
             return self._eager(args, kwargs)[0]
@@ -74,17 +74,17 @@ class JITImpl:
     def _compiled(self, func: PrimFunc, out_idx: Any) -> JITKernel:
         return compile(func, out_idx, target=self.options.get("target"), pass_configs=self.options.get("pass_configs"))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.mode == "lazy":
             return self.compile(*args, **kwargs)
         kernel, tensors = self._eager(args, kwargs)
         return kernel(*tensors)
 
-    def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
+    def get_kernel_source(self, *args: object, **kwargs: object) -> str:
         """Return the CUDA C++ of the kernel for the given arguments."""
         return self.compile(*args, **kwargs).get_kernel_source()
 
-    def _eager(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[JITKernel, list[Any]]:
+    def _eager(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[JITKernel, list[Any]]:
         """Return the kernel of a call and its tensors. Constants may be passed by name if tensors are omitted."""
         constants = {k: v for k, v in kwargs.items() if k not in self.signature.parameters}
         bound = self.signature.bind_partial(*args, **{k: v for k, v in kwargs.items() if k not in constants})
@@ -102,11 +102,11 @@ class JITImpl:
             self.kernels[key] = made
         return self.kernels[key], self._in_order(signature, tensors)
 
-    def _in_order(self, signature: Signature, tensors: Mapping[str, Any]) -> list[Any]:
+    def _in_order(self, signature: Signature, tensors: Mapping[str, object]) -> list[Any]:
         return [tensors[param.name] for param in signature.tensors if param.name in tensors]
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
@@ -130,7 +130,7 @@ def _constants(signature: Signature, tensors: Mapping[str, Any], given: Mapping[
     return {name: values[name] for name in signature.constants}
 
 
-def _key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def _key(args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     """Return a cache key for arguments, or None if an argument cannot be hashed."""
     key = (tuple(args), tuple(sorted(kwargs.items())))
     try:
@@ -145,14 +145,14 @@ def jit(
     *,
     out_idx: Any = None,
     target: Any = None,
-    target_host: Any = None,
-    execution_backend: Any = None,
-    verbose: Any = None,
-    pass_configs: Any = None,
-    debug_root_path: Any = None,
-    compile_flags: Any = None,
+    target_host: object = None,
+    execution_backend: object = None,
+    verbose: object = None,
+    pass_configs: object = None,
+    debug_root_path: object = None,
+    compile_flags: object = None,
     mode: str = "auto",
-    **more: Any,
+    **more: object,
 ) -> Any:
     """Decorate a kernel, or a function that returns one. The options are those of `compile`."""
     options = {"out_idx": out_idx, "target": target, "mode": mode, "pass_configs": pass_configs}
@@ -175,7 +175,7 @@ class AutotuneResult:
     ref_latency: float | None = None
 
 
-def _configurations(configs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _configurations(configs: object, args: Sequence[object], kwargs: Mapping[str, object]) -> list[dict[str, Any]]:
     made: Any = configs(*args, **kwargs) if callable(configs) else configs
     if isinstance(made, Mapping):  # lists of values by name
         names = list(made)
@@ -183,7 +183,7 @@ def _configurations(configs: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     return [dict(config) for config in made]
 
 
-def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
+def autotune(func: Any = None, *, configs: object = None, **options: object) -> Any:
     """Tune a `jit` function: compile and time several configurations, and use the fastest (decorator).
 
     configs: dictionaries of arguments, or a function of the other arguments that returns them. In the simulator, times
@@ -194,7 +194,7 @@ def autotune(func: Any = None, *, configs: Any = None, **options: Any) -> Any:
     inner = func if isinstance(func, JITImpl) else JITImpl(func, {})
 
     @functools.wraps(inner.function)
-    def tuned(*args: Any, **kwargs: Any) -> Any:
+    def tuned(*args: object, **kwargs: object) -> Any:
         names = set(kwargs) | set(list(inner.signature.parameters)[: len(args)])
         every = _configurations(configs, args, kwargs)
         if every and all(name in names for name in every[0]):
@@ -229,16 +229,16 @@ class AutoTuner:
         self.profiling: dict[str, Any] = {}
 
     @classmethod
-    def from_kernel(cls, kernel: Callable[..., Any], configs: Any) -> AutoTuner:
+    def from_kernel(cls, kernel: Callable[..., object], configs: object) -> AutoTuner:
         """Return a tuner for a kernel factory; each configuration names its parameters."""
         return cls(kernel, configs)
 
-    def set_compile_args(self, **options: Any) -> AutoTuner:
+    def set_compile_args(self, **options: object) -> AutoTuner:
         """Set options of `compile`."""
         self.compiling = {name: value for name, value in options.items() if name in ("out_idx", "target")}
         return self
 
-    def set_profile_args(self, **options: Any) -> AutoTuner:
+    def set_profile_args(self, **options: object) -> AutoTuner:
         """Set the input and reference options of measurements.
 
         supply_type: the contents of the tensors. ref_prog, rtol, atol, max_mismatched_ratio: a reference and its
@@ -247,7 +247,7 @@ class AutoTuner:
         self.profiling = options
         return self
 
-    def run(self, warmup: int = 25, rep: int = 100, **options: Any) -> AutotuneResult:
+    def run(self, warmup: int = 25, rep: int = 100, **options: object) -> AutotuneResult:
         """Compile, check and time each configuration, skipping those that do not compile."""
         made = JITImpl(self.function, self.compiling)
         best: AutotuneResult | None = None

@@ -79,7 +79,7 @@ def current_gpu() -> str:
     return launches.gpu if launches is not None else DEFAULT_GPU
 
 
-def target_of(given: Any) -> Target:
+def target_of(given: object) -> Target:
     """Parse a TileLang target: "auto", "cuda", "cuda -arch=sm_90a", {"kind": "cuda", "arch": "sm_90"}."""
     if isinstance(given, Target):
         return given
@@ -125,7 +125,7 @@ class JITKernel:
     target: the compilation target.
     """
 
-    def __init__(self, prim_func: PrimFunc, out_idx: int | Sequence[int] | None = None, target: Any = None) -> None:
+    def __init__(self, prim_func: PrimFunc, out_idx: int | Sequence[int] | None = None, target: object = None) -> None:
         if not isinstance(prim_func, PrimFunc):
             raise TypeError(f"tilelang.compile takes a function that T.prim_func made, not {prim_func!r}")
         self.prim_func = prim_func
@@ -153,7 +153,7 @@ class JITKernel:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Execute the kernel. Return its output or list of outputs, or None without `out_idx`."""
         given = self._bound(args, kwargs)
         inputs = iter(given)
@@ -174,7 +174,7 @@ class JITKernel:
         made = [values[number] for number in self.out_idx]
         return made[0] if len(made) == 1 else made or None
 
-    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def _bound(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[Any]:
         names = [param.name for number, param in enumerate(self.params) if number not in self.out_idx]
         found = dict(zip(names, args, strict=False)) | {k: v for k, v in kwargs.items() if k in names}
         if len(args) == len(self.params) and self.out_idx:
@@ -188,7 +188,7 @@ class JITKernel:
             )
         return [found[name] for name in names]
 
-    def _sizes(self, values: Sequence[Any]) -> dict[Var, int]:
+    def _sizes(self, values: Sequence[object]) -> dict[Var, int]:
         """Return the values of the symbolic extents, deduced from the arguments' shapes."""
         sizes: dict[Var, int] = {}
         for param, value in zip(self.params, values, strict=True):
@@ -287,7 +287,7 @@ class JITKernel:
 
     # -- measurements -------------------------------------------------------------------------------------------
 
-    def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
+    def get_profiler(self, tensor_supply_type: object = None) -> Profiler:
         """Return a profiler, which measures the kernel and compares it with a reference."""
         return Profiler(self, tensor_supply_type)
 
@@ -296,7 +296,7 @@ class JITKernel:
         """Return whether the arguments have symbolic extents."""
         return bool(symbols_of(self.prim_func))
 
-    def timed_ms(self, args: Sequence[Any]) -> float:
+    def timed_ms(self, args: Sequence[object]) -> float:
         """Return the time of a call on the simulated GPU, in milliseconds."""
         with simulated() as reports:
             self(*args)
@@ -344,11 +344,11 @@ def compile(
     func: PrimFunc,
     out_idx: int | Sequence[int] | None = None,
     execution_backend: str | None = None,
-    target: Any = None,
-    target_host: Any = None,
+    target: object = None,
+    target_host: object = None,
     verbose: bool | None = None,
-    pass_configs: Mapping[str, Any] | None = None,
-    compile_flags: Any = None,
+    pass_configs: Mapping[str, object] | None = None,
+    compile_flags: object = None,
 ) -> JITKernel:
     """Compile a program for the local GPU if it matches `target`, else for the simulator.
 

@@ -85,7 +85,7 @@ class Fragment:
         """Return whether the digits of a dimension exceed its extent."""
         return self.covered(dim) > self.shape[dim]
 
-    def coordinates(self, thread: Any, register: Any) -> tuple[Any, ...]:
+    def coordinates(self, thread: object, register: object) -> tuple[Any, ...]:
         """Return the coordinates of the element in a thread's register, for expressions or NumPy arrays."""
         found: list[Any] = [0] * len(self.shape)
         for digit in self.digits:
@@ -94,7 +94,7 @@ class Fragment:
                 found[digit.dim] = found[digit.dim] + _digit(source, digit, whole) * digit.weight
         return tuple(const(part) if isinstance(part, int) and isinstance(thread, Expr) else part for part in found)
 
-    def register(self, coordinates: Sequence[Any]) -> Any:
+    def register(self, coordinates: Sequence[object]) -> Any:
         """Return the register that holds an element in each thread that owns it."""
         total: Any = 0
         for digit in self.of(REGISTER):
@@ -102,7 +102,7 @@ class Fragment:
             total = total + self._value(coordinates, digit) * digit.stride
         return total
 
-    def holds(self, coordinates: Sequence[Any], thread: Any) -> Any:
+    def holds(self, coordinates: Sequence[object], thread: object) -> Any:
         """Return whether a thread holds an element, elementwise for NumPy arrays."""
         held: Any = True
         for digit in self.of(THREAD):
@@ -253,7 +253,7 @@ def _digits_of(line: np.ndarray, dim: int) -> list[Digit]:
 
 def thread_map(
     shape: Sequence[int], forward_fn: Any = None, forward_thread_fn: Any = None, replicate: int = 1,
-    forward_index_fn: Any = None,
+    forward_index_fn: object = None,
 ) -> ThreadMap:  # fmt: skip
     """Return a fragment layout defined by functions of an element's coordinates.
 

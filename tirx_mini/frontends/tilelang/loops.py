@@ -12,6 +12,7 @@ from tirx_mini.ir import (
     INT32,
     SERIAL,
     UNROLLED,
+    AddressOf,
     AllocBuffer,
     Analyzer,
     Bind,
@@ -372,7 +373,7 @@ class _Body(Mutator):
         made = self.rebuild(node)
         guard = self.loops.first_replica()
         for argument in made.call.args:
-            if hasattr(argument, "buffer") and argument.buffer.scope == "global":
+            if isinstance(argument, (BufferLoad, AddressOf)) and argument.buffer.scope == "global":
                 indices = tuple(self.steps.analyzer.simplify(index) for index in argument.indices)
                 guard = _both(_inside(argument.buffer, indices, self.steps.analyzer), guard)
         return made if guard is None else If(guard, made, span=node.span)

@@ -51,12 +51,12 @@ class PassConfigKey(str, Enum):
     CUDA_KERNELS_OUTPUT_DIR = "cuda.kernels_output_dir"
 
 
-def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Swizzled:
+def make_swizzled_layout(buffer: object, k_major: bool = True, allow_pad: bool = True) -> Swizzled:
     """Request a suitable shared-memory swizzle for a buffer; the compiler chooses it."""
     return Swizzled(getattr(buffer, "buffer", buffer))
 
 
-def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, **options: Any) -> float:
+def do_bench(fn: Callable[[], object], warmup: float = 25, rep: float = 100, **options: object) -> float:
     """Return the time of a function in milliseconds: the median on a GPU, else predicted."""
     with simulated_reports() as reports:
         fn()
@@ -82,7 +82,12 @@ def simulated_reports() -> Any:
 
 
 def torch_assert_close(
-    tensor_a: Any, tensor_b: Any, rtol: float = 1e-2, atol: float = 1e-3, max_mismatched_ratio: float = 0.001, **_: Any
+    tensor_a: object,
+    tensor_b: object,
+    rtol: float = 1e-2,
+    atol: float = 1e-3,
+    max_mismatched_ratio: float = 0.001,
+    **_: object,
 ) -> bool:
     """Compare two tensors, allowing a given fraction of mismatched elements."""
     share = difference(tensor_a, tensor_b, rtol, atol)[0]
@@ -115,12 +120,12 @@ def test_main() -> None:
     sys.exit(pytest.main([caller.f_globals["__file__"], *sys.argv[1:]]))
 
 
-def _as_it_is(function: Any = None, *args: Any, **options: Any) -> Any:
+def _as_it_is(function: object = None, *args: object, **options: object) -> Any:
     """Return the decorated function unchanged."""
     return function if callable(function) else lambda inner: inner
 
 
-def _nothing(*args: Any, **options: Any) -> None:
+def _nothing(*args: object, **options: object) -> None:
     """Do nothing."""
 
 
@@ -134,7 +139,7 @@ def cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def lower(func: Any, target: Any = None, **options: Any) -> Any:
+def lower(func: Any, target: Any = None, **options: object) -> Any:
     """Compile a program; its `kernel_source` is the CUDA C++."""
     return compile(func, target=target)
 

@@ -36,8 +36,8 @@ class Kernel(Protocol):
     @property
     def is_symbolic(self) -> bool: ...
     def predicted_ms(self) -> float | None: ...
-    def timed_ms(self, args: Sequence[Any]) -> float: ...
-    def __call__(self, *args: Any) -> Any: ...
+    def timed_ms(self, args: Sequence[object]) -> float: ...
+    def __call__(self, *args: object) -> Any: ...
 
 
 class Profiler:
@@ -47,7 +47,7 @@ class Profiler:
     supply: the contents of the tensors: by default small whole numbers for integers, else normal numbers.
     """
 
-    def __init__(self, kernel: Kernel, supply: Any = None) -> None:
+    def __init__(self, kernel: Kernel, supply: object = None) -> None:
         self.kernel = kernel
         self.supply = supply if isinstance(supply, TensorSupplyType) else TensorSupplyType.Auto
 
@@ -100,17 +100,17 @@ class Profiler:
             return (torch.rand(shape, device=device) * 2 - 1).to(dtype)
         return torch.randn(shape, device=device).to(dtype)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         return self.kernel(*args)
 
-    def run_once(self, func: Callable[..., Any] | None = None) -> Any:
+    def run_once(self, func: Callable[..., object] | None = None) -> Any:
         """Execute the kernel, or another function, on generated tensors."""
         return (func or self.kernel)(*self.inputs())
 
     def assert_allclose(
         self,
-        reference_program: Callable[..., Any],
-        input_tensors: Sequence[Any] | None = None,
+        reference_program: Callable[..., object],
+        input_tensors: Sequence[object] | None = None,
         atol: float = 1e-2,
         rtol: float = 1e-2,
         max_mismatched_ratio: float = 0.01,
@@ -143,13 +143,13 @@ class Profiler:
 
     def do_bench(
         self,
-        func: Callable[..., Any] | None = None,
+        func: Callable[..., object] | None = None,
         warmup: float = 25,
         rep: float = 100,
         n_warmup: int = 1,
         n_repeat: int = 1,
-        input_tensors: Sequence[Any] | None = None,
-        **options: Any,
+        input_tensors: Sequence[object] | None = None,
+        **options: object,
     ) -> float:
         """Return the kernel's time in milliseconds: predicted in the simulator, else the median over launches.
 
@@ -172,7 +172,7 @@ class Profiler:
             times.append(start.elapsed_time(end))
         return sorted(times)[len(times) // 2]
 
-    def _predicted(self, given: Sequence[Any] | None) -> float:
+    def _predicted(self, given: Sequence[object] | None) -> float:
         """Predict the time on the simulated GPU, without data unless control flow or sizes depend on it."""
         if given is None or not self.kernel.is_symbolic:
             predicted = self.kernel.predicted_ms()
@@ -181,7 +181,7 @@ class Profiler:
         return self.kernel.timed_ms(self.inputs() if given is None else given)
 
 
-def difference(found: Any, wanted: Any, rtol: float, atol: float) -> tuple[float, float]:
+def difference(found: object, wanted: object, rtol: float, atol: float) -> tuple[float, float]:
     """Return the fraction of elements outside the tolerance, and the largest difference."""
     a, b = _single(found), _single(wanted)
     close = np.isclose(a, b, rtol=rtol, atol=atol)
@@ -193,5 +193,5 @@ def _single(value: Any) -> np.ndarray:
     return value.astype(np.float32) if isinstance(value, np.ndarray) else value.detach().float().cpu().numpy()
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return [] if value is None else list(value) if isinstance(value, (tuple, list)) else [value]

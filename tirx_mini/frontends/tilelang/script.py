@@ -37,7 +37,7 @@ _MISSING = {
 class _Paths(MetaPathFinder, Loader):
     """Resolves `tilelang` and its submodules to tirx_mini."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if fullname != "tilelang" and not fullname.startswith("tilelang."):
             return None
         names = importlib.import_module("tirx_mini.frontends.tilelang.names")
@@ -63,7 +63,7 @@ class _StandIn(ModuleType):
         names = importlib.import_module("tirx_mini.frontends.tilelang.names")
         return names.lookup(self.__name__, name)
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: object, **options: object) -> Any:
         names = importlib.import_module("tirx_mini.frontends.tilelang.names")
         return names.CALLABLE[self.__name__](*args, **options)
 

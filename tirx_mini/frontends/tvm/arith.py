@@ -27,17 +27,17 @@ class Analyzer:
         else:
             self._values[var] = as_expr(expr)
 
-    def simplify(self, expr: Any, steps: int = 2) -> Expr:
+    def simplify(self, expr: object, steps: int = 2) -> Expr:
         """Return the simplified expression."""
         return self._own.simplify(substitute(as_expr(expr), self._values))
 
     rewrite_simplify = canonical_simplify = simplify
 
-    def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
+    def can_prove_equal(self, lhs: object, rhs: object) -> bool:
         """Return whether two expressions are equal for all values of their variables."""
         return self._own.equal(self.simplify(lhs), self.simplify(rhs))
 
-    def can_prove(self, expr: Any, strength: Any = 0) -> bool:
+    def can_prove(self, expr: object, strength: object = 0) -> bool:
         """Return whether a condition holds for all values of its variables."""
         condition = self.simplify(expr)
         if isinstance(condition, Const):
@@ -60,7 +60,7 @@ class Analyzer:
         return holds.get(condition.op, False)
 
     @contextmanager
-    def constraint_scope(self, constraint: Any) -> Iterator[None]:
+    def constraint_scope(self, constraint: object) -> Iterator[None]:
         """Enter a block in which a condition holds; the analyzer ignores the condition."""
         yield
 

@@ -21,18 +21,18 @@ def is_running_under_pytest() -> bool:
     return "PYTEST_CURRENT_TEST" in os.environ
 
 
-def setup(*_: Any, **__: Any) -> None:
+def setup(*_: object, **__: object) -> None:
     """Do nothing: measurements need no preparation."""
 
 
 def bench(
-    funcs: Mapping[str, Callable[[], Any]],
+    funcs: Mapping[str, Callable[[], object]],
     *,
     repeat: int | None = None,
-    references: Mapping[str, Callable[[], Callable[[], Any]]] | None = None,
-    prepare: Mapping[str, Callable[[], Any]] | None = None,
+    references: Mapping[str, Callable[[], Callable[[], object]]] | None = None,
+    prepare: Mapping[str, Callable[[], object]] | None = None,
     rounds: int = 1,
-    **options: Any,
+    **options: object,
 ) -> dict[str, Any]:
     """Time launches: predicted if the GPU is simulated, else the median over `repeat` pairs of CUDA events.
 
@@ -58,7 +58,7 @@ def bench(
     return {"impls": {**times, **errors}, "round_samples": samples}
 
 
-def _microseconds(function: Callable[[], Any], repeat: int) -> float:
+def _microseconds(function: Callable[[], object], repeat: int) -> float:
     before = simulated_device.CLOCK.get().time_us
     function()
     if device_arch() is None:

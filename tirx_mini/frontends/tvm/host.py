@@ -39,7 +39,7 @@ class CompiledKernel:
     _said: set[str] = field(default_factory=set, init=False, repr=False)
     _runs: dict[bytes, tuple[list[np.ndarray], float]] = field(default_factory=dict, init=False, repr=False)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         values = [arg.array if isinstance(arg, Tensor) else arg for arg in args]
         inner = self.executable(*values)
         if isinstance(self.inner, te.SymbolicFunction):
@@ -52,7 +52,7 @@ class CompiledKernel:
             reports = [kernel.report for kernel, _ in inner.kernels if isinstance(kernel, SimulatedExecutable)]
             simulated_device.CLOCK.get().time_us += sum((report and report.time_us) or 0.0 for report in reports)
 
-    def executable(self, *values: Any) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
+    def executable(self, *values: object) -> SimulatedExecutable | Executable | CpuExecutable | te.Launches:
         """Return the executable specialised for the given arguments."""
         if isinstance(self.inner, (SymbolicExecutable, te.SymbolicFunction)):
             return self.inner.for_arguments(*values)
@@ -107,11 +107,11 @@ class CompiledKernel:
         """The host module: ``exe.mod(A, B, D)``, ``exe.mod.imports[0].inspect_source()``."""
         return HostSide((DeviceModule(self),), self)
 
-    def jit(self, **_: Any) -> HostSide:
+    def jit(self, **_: object) -> HostSide:
         """Return the host module; kernels are already compiled."""
         return self.mod
 
-    def export_library(self, *_: Any, **__: Any) -> None:
+    def export_library(self, *_: object, **__: object) -> None:
         """Raise `ValueError`, since kernels cannot be exported as libraries here."""
         raise ValueError(
             'a compiled kernel is not exported as a library: exe.source("cuda") and exe.source("ptx") are its text'
@@ -136,7 +136,9 @@ class CompiledKernel:
         """The GPU kernels, whose `get_source` returns CUDA C++."""
         return [] if isinstance(getattr(self.inner, "last", self.inner), CpuExecutable) else [self]
 
-    def time_evaluator(self, name: str, device: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
+    def time_evaluator(
+        self, name: str, device: object = None, number: int = 10, repeat: int = 1, **_: object
+    ) -> Evaluator:
         """Return a timer as TVM does: ``exe.time_evaluator("main", dev)(A, B, D).mean`` is in seconds."""
         return Evaluator(self.get_function(name), number, repeat)
 
@@ -182,7 +184,9 @@ class HostSide(HostModule):
         """The kernel."""
         return self.kernel
 
-    def time_evaluator(self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, **_: Any) -> Evaluator:
+    def time_evaluator(
+        self, func_name: str, dev: object = None, number: int = 10, repeat: int = 1, **_: object
+    ) -> Evaluator:
         """Return a timer, as `CompiledKernel.time_evaluator`."""
         return self.kernel.time_evaluator(func_name, dev, number, repeat)
 
@@ -223,7 +227,7 @@ class Evaluator:
     number: int
     repeat: int
 
-    def __call__(self, *args: Any) -> Times:
+    def __call__(self, *args: object) -> Times:
         inner = self.kernel.executable(*args)
         if isinstance(inner, CpuExecutable):
             return Times(tuple(self._on_cpu(args) for _ in range(self.repeat)))
@@ -233,7 +237,7 @@ class Evaluator:
         self.kernel(*args)
         return Times(((simulated_device.CLOCK.get().time_us - before) / 1e6,) * self.repeat)
 
-    def _on_cpu(self, args: tuple[Any, ...]) -> float:
+    def _on_cpu(self, args: tuple[object, ...]) -> float:
         """Return the seconds per call over `number` calls, after one call that compiles."""
         self.kernel(*args)
         start = perf_counter()
@@ -242,7 +246,9 @@ class Evaluator:
         return (perf_counter() - start) / self.number
 
 
-def compile(mod: Any, target: Any = None, *, relax_pipeline: Any = None, tir_pipeline: Any = "tirx") -> CompiledKernel:
+def compile(
+    mod: Any, target: object = None, *, relax_pipeline: object = None, tir_pipeline: object = "tirx"
+) -> CompiledKernel:
     """Compile a kernel or module as TVM does, for the local GPU or else for the simulator.
 
     Raises `TirxError` at the line of the kernel that cannot be lowered, `ValueError` for another pipeline.
@@ -278,7 +284,12 @@ def _compiled(func: PrimFunc, like: Any) -> Any:
 
 
 def build(
-    mod: Any, args: Any = None, target: Any = None, target_host: Any = None, name: str = "main", pipeline: Any = "tirx"
+    mod: Any,
+    args: Any = None,
+    target: Any = None,
+    target_host: object = None,
+    name: str = "main",
+    pipeline: object = "tirx",
 ) -> CompiledKernel:
     """Build a schedule with its arguments, or any input of `compile`: `tvm.build` and `tvm.tirx.build`.
 
@@ -329,7 +340,7 @@ class Device:
     def warp_size(self) -> int:
         return 32
 
-    def sync(self, stream: Any = None) -> None:
+    def sync(self, stream: object = None) -> None:
         """Wait for the GPU."""
         if device_arch() is not None:
             import torch
@@ -347,7 +358,7 @@ def cpu(dev_id: int = 0) -> Device:
     return Device("cpu", dev_id)
 
 
-def device(device_type: Any, index: int | None = None) -> Device:
+def device(device_type: object, index: int | None = None) -> Device:
     """Return a device by name: ``tvm.device("cuda", 0)``, ``tvm.device("cuda:0")``."""
     kind, _, number = str(device_type).partition(":")
     return Device("cuda" if kind == "gpu" else kind, index if index is not None else int(number or 0))
@@ -379,7 +390,7 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.array.__dlpack_device__()
 
-    def copyfrom(self, source: Any) -> Tensor:
+    def copyfrom(self, source: object) -> Tensor:
         """Overwrite the values."""
         self.array[...] = np.asarray(source)
         return self
@@ -391,7 +402,7 @@ class Tensor:
         return Tensor(self.array.copy(), target)
 
 
-def tensor(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
+def tensor(arr: object, device: Device | None = None, mem_scope: str | None = None) -> Tensor:
     """Return a tensor with a copy of an array's values."""
     values = arr.array if isinstance(arr, Tensor) else np.asarray(arr)
     return Tensor(np.array(values, order="C"), device or cpu())
@@ -408,7 +419,7 @@ def empty(shape: Any, dtype: Any = "float32", device: Device | None = None, mem_
     return Tensor(np.zeros(extents, numpy_dtype(DataType(str(dtype)))), device or cpu())
 
 
-def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
     """Raise `ValueError`, showing both kernels, unless they are equal up to renaming."""
     from tirx_mini.ir import structural_equal
 

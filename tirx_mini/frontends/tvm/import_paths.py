@@ -21,7 +21,7 @@ from .paths import NAMES, PATHS, REFUSED_MODULES
 class Paths(MetaPathFinder, Loader):
     """Resolves `tvm` and its submodules to tirx_mini, and suggests replacements for unsupported ones."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if fullname != "tvm" and not fullname.startswith("tvm."):
             return None
         if fullname not in PATHS and _refused(fullname) is None:

@@ -31,10 +31,10 @@ class _Kind(type):
     make: Callable[..., Expr]
     of: Callable[[Any], bool]
 
-    def __call__(cls, *args: Any, span: Any = None, **kwargs: Any) -> Expr:
+    def __call__(cls, *args: object, span: object = None, **kwargs: object) -> Expr:
         return cls.make(*args, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return cls.of(instance)
 
 
@@ -47,12 +47,12 @@ def _binary(name: str, op: str) -> Any:
     return _kind(name, doc, lambda a, b: binary(op, a, b), lambda node: isinstance(node, OwnBinary) and node.op == op)
 
 
-def _var(name: str | None = None, ty: Any = None, *, name_hint: str | None = None, dtype: Any = None) -> Expr:
+def _var(name: str | None = None, ty: object = None, *, name_hint: str | None = None, dtype: object = None) -> Expr:
     kind = ty if ty is not None else dtype
     return OwnVar(DataType(str(getattr(kind, "dtype", kind or "int32"))), name or name_hint or "v")
 
 
-def _number(node: Any, kind: str) -> bool:
+def _number(node: object, kind: str) -> bool:
     return isinstance(node, Const) and (node.dtype.is_float if kind == "float" else not node.dtype.is_float)
 
 

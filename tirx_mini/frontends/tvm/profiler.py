@@ -66,17 +66,17 @@ class CudaProfiler:
             place = self.profiler_tag.data, self.profiler_write_offset.data
             T.cuda.timer_init(self.buffer.data, *place, self.num_groups, group_id)
 
-    def start(self, event_type: Any, leader: Any = None) -> None:
+    def start(self, event_type: object, leader: object = None) -> None:
         """Record the start of an event."""
         if self._on:
             T.cuda.timer_start(event_type, *self._where, self._leader(leader))
 
-    def end(self, event_type: Any, leader: Any = None) -> None:
+    def end(self, event_type: object, leader: object = None) -> None:
         """Record the end of an event."""
         if self._on:
             T.cuda.timer_end(event_type, *self._where, self._leader(leader))
 
-    def finalize(self, leader: Any = None) -> None:
+    def finalize(self, leader: object = None) -> None:
         """Record the end of the profile."""
         if self._on:
             T.cuda.timer_finalize(*self._where, self._leader(leader))
@@ -85,7 +85,7 @@ class CudaProfiler:
     def _where(self) -> tuple[Any, ...]:
         return self.buffer.data, self.profiler_tag.data, self.profiler_write_offset.data, self.write_stride
 
-    def _leader(self, leader: Any) -> Any:
+    def _leader(self, leader: object) -> Any:
         """Return the condition under which a thread writes an entry."""
         chosen = self.default_leader if leader is None else leader
         chosen = T.bool(True) if chosen is None else chosen
@@ -93,7 +93,7 @@ class CudaProfiler:
         return chosen if always else T.all(self.profiler_enabled, chosen)
 
 
-def export_to_perfetto_trace(profiler_buffer: Any, file_name: str, event_type_names: Sequence[str]) -> None:
+def export_to_perfetto_trace(profiler_buffer: object, file_name: str, event_type_names: Sequence[str]) -> None:
     """Write a profile as JSON for ui.perfetto.dev, with a process per CTA and a thread per group."""
     names = {EventType.kBegin.value: "B", EventType.kEnd.value: "E", EventType.kInstant.value: "i"}
     events = [

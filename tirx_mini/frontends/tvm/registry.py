@@ -10,7 +10,7 @@ _REGISTERED: dict[str, Callable[..., Any]] = {}
 
 
 def register_global_func(
-    func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
+    func_name: str | Callable[..., object], f: Callable[..., object] | None = None, override: bool = False
 ) -> Any:
     """Register a function, directly or as a decorator, for `get_global_func`. Compilation uses none of them.
 
@@ -19,7 +19,7 @@ def register_global_func(
     if callable(func_name):
         return register_global_func(func_name.__name__, func_name, override)
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable[..., object]) -> Callable[..., Any]:
         if func_name in _REGISTERED and not override:
             raise ValueError(f"a function {func_name!r} is registered already; pass override=True to replace it")
         _REGISTERED[func_name] = function

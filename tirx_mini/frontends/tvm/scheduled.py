@@ -35,14 +35,14 @@ def _programs(ref: KernelRef, module: ModuleType) -> Iterator[tuple[str, tuple[P
             yield name, program
 
 
-def _makes_one(value: Any) -> bool:
+def _makes_one(value: object) -> bool:
     """Return whether a value is a function callable without arguments."""
     if not inspect.isfunction(value):
         return False
     return all(p.default is not p.empty for p in inspect.signature(value).parameters.values())
 
 
-def _program(value: Any) -> tuple[Program, list[Tensor]] | None:
+def _program(value: object) -> tuple[Program, list[Tensor]] | None:
     """Return a scheduled program with its parameters, or None for any other value."""
     if isinstance(value, TirSchedule):
         value = value.mod

@@ -29,7 +29,7 @@ class Target(OwnTarget):
     Raises `ValueError` for a machine that tirx_mini does not compile for.
     """
 
-    def __init__(self, target: Any, host: Any = None) -> None:
+    def __init__(self, target: object, host: object = None) -> None:
         object.__setattr__(self, "spec", _spec(target))
         object.__setattr__(self, "_tokens", [])
         self.__post_init__()
@@ -71,7 +71,7 @@ class Target(OwnTarget):
         """The number of threads in a warp."""
         return THREADS_OF["warp"]
 
-    def with_host(self, host: Any) -> Target:
+    def with_host(self, host: object) -> Target:
         """Return the target unchanged."""
         return self
 
@@ -93,7 +93,7 @@ class Target(OwnTarget):
         return Target({"kind": "cuda", "arch": arch_name(int(device.compute_version.replace(".", "")))})
 
 
-def _spec(given: Any) -> str:
+def _spec(given: object) -> str:
     """Return the native spec of a target."""
     if isinstance(given, OwnTarget):
         return given.spec

@@ -42,7 +42,9 @@ def _array(value: Any) -> np.ndarray:
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
-def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True) -> None:
+def assert_allclose(
+    actual: object, desired: object, rtol: float = 1e-7, atol: float = 1e-7, verbose: bool = True
+) -> None:
     """Raise `AssertionError` if two arrays, tensors or numbers differ in shape or beyond the tolerances."""
     actual, desired = _array(actual), _array(desired)
     assert actual.shape == desired.shape, f"the shapes are {actual.shape} and {desired.shape}"
@@ -69,7 +71,7 @@ def parameter(*values: Any, ids: Any = None, by_dict: Any = None) -> Any:
     return pytest.fixture(params=values, ids=ids)(value)
 
 
-def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool = False) -> Any:
+def fixture(func: Callable[..., object] | None = None, *, cache_return_value: bool = False) -> Any:
     """Return a pytest fixture."""
     import pytest
 
@@ -77,7 +79,7 @@ def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool 
     return made if func is None else made(func)
 
 
-def parametrize_targets(*targets: Any) -> Any:
+def parametrize_targets(*targets: object) -> Any:
     """Run a test for each target with arguments `target` and `dev`, by default for "cuda"."""
     import pytest
 
@@ -95,7 +97,7 @@ def requires_cuda_compute_version(major: int, minor: int = 0, exact: bool = Fals
     return pytest.mark.skipif(not has, reason=f"no GPU of compute capability {major}.{minor} is here or simulated")
 
 
-def _always(function: Any = None, *_: Any, **__: Any) -> Any:
+def _always(function: object = None, *_: object, **__: object) -> Any:
     """Return the test unchanged: the requirement always holds, because a GPU is simulated if absent."""
     return function if callable(function) else (lambda inner: inner)
 
@@ -103,7 +105,7 @@ def _always(function: Any = None, *_: Any, **__: Any) -> Any:
 requires_cuda = requires_gpu = _always
 
 
-def device_enabled(target: Any) -> bool:
+def device_enabled(target: object) -> bool:
     """Return whether kernels for the target can run here."""
     return str(getattr(target, "kind", target)).split()[0] in ("cuda", "sim")
 
@@ -130,7 +132,7 @@ def generate_random_array(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32).astype(kind)
 
 
-def run_with_gpu_lock(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def run_with_gpu_lock(function: Callable[..., object], *args: object, **kwargs: object) -> Any:
     """Call the function without a lock, which the simulator does not need."""
     return function(*args, **kwargs)
 

@@ -16,7 +16,7 @@ from . import te
 Tensor = te.Tensor
 
 
-def _shape(tensor: Any) -> tuple[int, ...]:
+def _shape(tensor: object) -> tuple[int, ...]:
     return tuple(tensor.shape) if isinstance(tensor, te.Tensor) else ()
 
 
@@ -27,7 +27,7 @@ def _refused(what: str, why: str, hint: str | None = None) -> TirxError:
 # -- elements ---------------------------------------------------------------------------------------------------------
 
 
-def elementwise(x: Tensor, function: Callable[[Expr], Any], name: str) -> Tensor:
+def elementwise(x: Tensor, function: Callable[[Expr], object], name: str) -> Tensor:
     """Apply `function` to each element."""
     return te.compute(x.shape, lambda *i: function(x[i]), name=name, tag="elemwise")
 
@@ -55,7 +55,7 @@ def identity(x: Tensor) -> Tensor:
     return elementwise(x, lambda value: value, "T_identity")
 
 
-def cast(x: Tensor, dtype: str, span: Any = None) -> Tensor:
+def cast(x: Tensor, dtype: str, span: object = None) -> Tensor:
     """Convert each element to another type."""
     return elementwise(x, lambda value: converted(DataType(dtype), value), "T_cast")
 
@@ -65,11 +65,11 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
     return elementwise(x, lambda value: _lower(_higher(value, a_min), a_max), "T_clip")
 
 
-def _higher(a: Any, b: Any) -> Expr:
+def _higher(a: object, b: object) -> Expr:
     return binary("max", a, b)
 
 
-def _lower(a: Any, b: Any) -> Expr:
+def _lower(a: object, b: object) -> Expr:
     return binary("min", a, b)
 
 
@@ -87,7 +87,7 @@ def _broadcast_shape(what: str, *shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(made)
 
 
-def _element(x: Any, indices: Sequence[Any]) -> Any:
+def _element(x: object, indices: Sequence[object]) -> Any:
     """Return the element of a broadcast tensor, or a number itself."""
     if not isinstance(x, te.Tensor):
         return x
@@ -95,7 +95,7 @@ def _element(x: Any, indices: Sequence[Any]) -> Any:
     return x[tuple(0 if extent == 1 else index for extent, index in zip(x.shape, kept, strict=True))]
 
 
-def broadcasting(name: str, function: Callable[..., Any], *operands: Any) -> Any:
+def broadcasting(name: str, function: Callable[..., object], *operands: object) -> Any:
     """Apply `function` to broadcast operands, elementwise for tensors."""
     if not any(isinstance(each, te.Tensor) for each in operands):
         return function(*map(as_expr, operands))
@@ -103,58 +103,58 @@ def broadcasting(name: str, function: Callable[..., Any], *operands: Any) -> Any
     return te.compute(shape, lambda *i: function(*(_element(each, i) for each in operands)), name=name, tag="broadcast")
 
 
-def add(lhs: Any, rhs: Any) -> Any:
+def add(lhs: object, rhs: object) -> Any:
     """Return lhs + rhs."""
     return broadcasting("T_add", lambda a, b: a + b, lhs, rhs)
 
 
-def subtract(lhs: Any, rhs: Any) -> Any:
+def subtract(lhs: object, rhs: object) -> Any:
     """Return lhs - rhs."""
     return broadcasting("T_subtract", lambda a, b: a - b, lhs, rhs)
 
 
-def multiply(lhs: Any, rhs: Any) -> Any:
+def multiply(lhs: object, rhs: object) -> Any:
     """Return lhs * rhs."""
     return broadcasting("T_multiply", lambda a, b: a * b, lhs, rhs)
 
 
-def divide(lhs: Any, rhs: Any) -> Any:
+def divide(lhs: object, rhs: object) -> Any:
     """Return lhs / rhs, truncated for integers as in C."""
     return broadcasting("T_divide", te.div, lhs, rhs)
 
 
-def floor_divide(lhs: Any, rhs: Any) -> Any:
+def floor_divide(lhs: object, rhs: object) -> Any:
     """Return lhs / rhs, rounded down."""
     return broadcasting("T_floor_divide", te.floordiv, lhs, rhs)
 
 
-def mod(lhs: Any, rhs: Any) -> Any:
+def mod(lhs: object, rhs: object) -> Any:
     """Return the remainder of lhs / rhs, with the sign of rhs."""
     return broadcasting("T_mod", te.floormod, lhs, rhs)
 
 
-def maximum(lhs: Any, rhs: Any) -> Any:
+def maximum(lhs: object, rhs: object) -> Any:
     """Return the elementwise maximum."""
     return broadcasting("T_maximum", _higher, lhs, rhs)
 
 
-def minimum(lhs: Any, rhs: Any) -> Any:
+def minimum(lhs: object, rhs: object) -> Any:
     """Return the elementwise minimum."""
     return broadcasting("T_minimum", _lower, lhs, rhs)
 
 
-def power(lhs: Any, rhs: Any) -> Any:
+def power(lhs: object, rhs: object) -> Any:
     """Return lhs to the power of rhs."""
     return broadcasting("T_power", te.power, lhs, rhs)
 
 
-def where(condition: Tensor, x: Any, y: Any) -> Any:
+def where(condition: Tensor, x: object, y: object) -> Any:
     """Return x where the condition holds, else y."""
     return broadcasting("T_where", lambda c, a, b: te.if_then_else(c != 0, a, b), condition, x, y)
 
 
-def _comparison(name: str, compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def operator(lhs: Any, rhs: Any) -> Any:
+def _comparison(name: str, compare: Callable[[Any, Any], object]) -> Callable[[Any, Any], Any]:
+    def operator(lhs: object, rhs: object) -> Any:
         return broadcasting(f"T_{name}", compare, lhs, rhs)
 
     operator.__name__, operator.__doc__ = name, f"Whether lhs is {name} than, or to, rhs: element by element."
@@ -180,7 +180,7 @@ def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
 # -- places -----------------------------------------------------------------------------------------------------------
 
 
-def _numbers(shape: Any) -> tuple[int, ...]:
+def _numbers(shape: object) -> tuple[int, ...]:
     given = shape if isinstance(shape, (tuple, list)) else (shape,)
     sizes = [int_value(as_expr(extent)) for extent in given]
     known = tuple(size for size in sizes if size is not None)
@@ -207,7 +207,7 @@ def reshape(a: Tensor, newshape: Sequence[int]) -> Tensor:
     if product(shape) != product(a.shape):
         raise _refused("reshape", f"{a.shape} has {product(a.shape)} elements, and {tuple(shape)} {product(shape)}")
 
-    def element(*indices: Any) -> Any:
+    def element(*indices: object) -> Any:
         flat: Any = 0
         for index, extent in zip(indices, shape, strict=True):
             flat = flat * extent + index
@@ -227,12 +227,12 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     return te.compute(shape, lambda *i: a[(*i[:at], *i[at + num_newaxis :])], name="T_expand_dims", tag="injective")
 
 
-def squeeze(a: Tensor, axis: Any = None) -> Tensor:
+def squeeze(a: Tensor, axis: object = None) -> Tensor:
     """Remove dimensions of extent 1: all of them, or those in `axis`."""
     gone = _axes(a, axis) if axis is not None else [dim for dim in range(a.ndim) if a.shape[dim] == 1]
     kept = [dim for dim in range(a.ndim) if dim not in gone]
 
-    def element(*indices: Any) -> Any:
+    def element(*indices: object) -> Any:
         known = dict(zip(kept, indices, strict=False))
         return a[tuple(known.get(dim, 0) for dim in range(a.ndim))]
 
@@ -256,12 +256,12 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     return te.compute(shape, element, name="T_concat", tag="injective")
 
 
-def full(shape: Sequence[int], dtype: str, fill_value: Any) -> Tensor:
+def full(shape: Sequence[int], dtype: str, fill_value: object) -> Tensor:
     """Return a tensor filled with one value."""
     return te.compute(_numbers(shape), lambda *_: te.const(fill_value, dtype), name="T_full", tag="elemwise")
 
 
-def full_like(x: Tensor, fill_value: Any) -> Tensor:
+def full_like(x: Tensor, fill_value: object) -> Tensor:
     """Return a tensor filled with one value, with the shape and type of another tensor."""
     return full(x.shape, str(x.dtype), fill_value)
 
@@ -282,7 +282,7 @@ def _reduction(name: str, reducer: Any) -> Callable[..., Tensor]:
         shape = [1 if dim in over else data.shape[dim] for dim in range(data.ndim)] if keepdims else None
         shape = shape or [data.shape[dim] for dim in kept] or [1]
 
-        def element(*indices: Any) -> Any:
+        def element(*indices: object) -> Any:
             places = dict(enumerate(indices)) if keepdims else dict(zip(kept, indices, strict=False))
             place = tuple(names[dim].var if dim in names else places[dim] for dim in range(data.ndim))
             return reducer(data[place], axis=list(names.values()))
@@ -308,12 +308,12 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     outer = _broadcast_shape("matmul", a.shape[:-2], b.shape[:-2]) if a.ndim > 2 or b.ndim > 2 else ()
     k = te.reduce_axis((0, inner), "k")
 
-    def of(tensor: Tensor, batch: Sequence[Any], first: Any, second: Any, swapped: bool) -> Any:
+    def of(tensor: Tensor, batch: Sequence[object], first: object, second: object, swapped: bool) -> Any:
         kept = batch[len(batch) - (tensor.ndim - 2) :]
         own = tuple(0 if extent == 1 else index for extent, index in zip(tensor.shape, kept, strict=False))
         return tensor[(*own, *((second, first) if swapped else (first, second)))]
 
-    def element(*indices: Any) -> Any:
+    def element(*indices: object) -> Any:
         *batch, i, j = indices
         return te.sum(of(a, batch, i, k.var, transp_a) * of(b, batch, k.var, j, transp_b), axis=k)
 

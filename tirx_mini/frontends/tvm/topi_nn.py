@@ -44,7 +44,9 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return topi.subtract(shifted, topi.log(topi.sum(topi.exp(shifted), dim, keepdims=True)))
 
 
-def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None, **_: Any) -> Tensor:
+def dense(
+    data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None, **_: object
+) -> Tensor:
     """Return data times the transposed weight, plus the bias."""
     kind = out_dtype or str(data.dtype)
     (rows, depth), columns = data.shape, weight.shape[0]
@@ -57,8 +59,8 @@ def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: s
 
 
 def batch_matmul(
-    tensor_a: Tensor, tensor_b: Tensor, oshape: Any = None, out_dtype: str | None = None, transpose_a: bool = False,
-    transpose_b: bool = True, **_: Any,
+    tensor_a: Tensor, tensor_b: Tensor, oshape: object = None, out_dtype: str | None = None, transpose_a: bool = False,
+    transpose_b: bool = True, **_: object,
 ) -> Tensor:  # fmt: skip
     """Multiply batches of matrices, transposing the second operand by default."""
     return topi.matmul(tensor_a, tensor_b, transpose_a, transpose_b)
@@ -77,7 +79,7 @@ def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
 
 def pad(
     data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, pad_value: float = 0.0,
-    name: str = "PadInput", attrs: Any = None,
+    name: str = "PadInput", attrs: object = None,
 ) -> Tensor:  # fmt: skip
     """Pad the tensor with `pad_value`."""
     after = list(pad_after or pad_before)
@@ -99,7 +101,7 @@ def _pair(value: Any) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _padding(padding: Any, window: Sequence[int]) -> tuple[int, int, int, int]:
+def _padding(padding: object, window: Sequence[int]) -> tuple[int, int, int, int]:
     """Return the top, left, bottom and right padding."""
     if padding == "SAME":
         padding = [(extent - 1) // 2 for extent in window]
@@ -113,7 +115,8 @@ def _padding(padding: Any, window: Sequence[int]) -> tuple[int, int, int, int]:
 
 
 def conv2d(
-    data: Tensor, kernel: Tensor, strides: Any = 1, padding: Any = 0, dilation: Any = 1, data_layout: str = "NCHW",
+    data: Tensor, kernel: Tensor, strides: object = 1, padding: object = 0, dilation: object = 1,
+    data_layout: str = "NCHW",
     kernel_layout: str = "", out_dtype: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Convolve NCHW images with OIHW weights. Raises `TirxError` for other layouts."""
@@ -124,7 +127,8 @@ def conv2d(
 
 
 def conv2d_nchw(
-    Input: Tensor, Filter: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str | None = None
+    Input: Tensor, Filter: Tensor, stride: object = 1, padding: object = 0, dilation: object = 1,
+    out_dtype: str | None = None
 ) -> Tensor:
     """Convolve NCHW images with OIHW weights."""
     kind = out_dtype or str(Input.dtype)
@@ -134,7 +138,7 @@ def conv2d_nchw(
     padded, rows, columns, at = _windows(Input, (height, width), stride, padding, dilation)
     rc, ry, rx = (te.reduce_axis((0, n), name) for n, name in ((depth, "rc"), (height, "ry"), (width, "rx")))
 
-    def element(n: Any, f: Any, y: Any, x: Any) -> Any:
+    def element(n: object, f: object, y: object, x: object) -> Any:
         value = padded[(n, rc.var, *at(y, x, ry.var, rx.var))].astype(kind)
         return te.sum(value * Filter[f, rc, ry, rx].astype(kind), axis=[rc, ry, rx])
 
@@ -142,7 +146,8 @@ def conv2d_nchw(
 
 
 def depthwise_conv2d_nchw(
-    Input: Tensor, Filter: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1, out_dtype: str | None = None
+    Input: Tensor, Filter: Tensor, stride: object = 1, padding: object = 0, dilation: object = 1,
+    out_dtype: str | None = None
 ) -> Tensor:
     """Convolve each channel with its own weights (channels, multiplier, rows, columns)."""
     kind = out_dtype or str(Input.dtype)
@@ -158,7 +163,8 @@ def depthwise_conv2d_nchw(
 
 
 def pool2d(
-    data: Tensor, kernel: Any, stride: Any, dilation: Any = (1, 1), padding: Any = (0, 0, 0, 0), pool_type: str = "max",
+    data: Tensor, kernel: object, stride: object, dilation: object = (1, 1), padding: object = (0, 0, 0, 0),
+    pool_type: str = "max",
     ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """Pool windows of NCHW images by maximum or average.
@@ -176,7 +182,7 @@ def pool2d(
     shape = (*data.shape[:2], rows, columns)
 
 
-    def element(n: Any, c: Any, y: Any, x: Any) -> Any:
+    def element(n: object, c: object, y: object, x: object) -> Any:
         return reducer(padded[(n, c, *at(y, x, ry.var, rx.var))], axis=[ry, rx])
 
     made = te.compute(shape, element, name=f"pool_{pool_type}")
@@ -184,7 +190,7 @@ def pool2d(
 
 
 def _windows(
-    data: Tensor, window: Sequence[int], stride: Any, padding: Any, dilation: Any, empty: float = 0.0
+    data: Tensor, window: Sequence[int], stride: object, padding: object, dilation: object, empty: float = 0.0
 ) -> tuple[Tensor, int, int, Any]:
     """Return the padded images, the number of window rows and columns, and the indexing function of window elements."""
     (sy, sx), (dy, dx) = _pair(stride), _pair(dilation)

@@ -37,7 +37,7 @@ class PassContext:
         self._tokens.append(_CURRENT.set(self))
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         _CURRENT.reset(self._tokens.pop())
 
     @staticmethod

@@ -77,7 +77,7 @@ class Columns:
         return b"".join(self._parts)
 
 
-def packed(header: Any, payloads: Iterable[bytes]) -> str:
+def packed(header: object, payloads: Iterable[bytes]) -> str:
     """Return a JSON header and payloads, compressed and base64-encoded."""
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     block = len(text).to_bytes(4, "little") + text + b"".join(payloads)

@@ -7,7 +7,7 @@ and each part has its own rows of A if A is in tensor memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,7 +37,7 @@ def rows_in_tmem(words: np.ndarray, shape: InstructionDescriptor, parts: int, la
 
 
 @contextmanager
-def keeping(words: np.ndarray, kept: Kept, rank: int) -> Iterator[None]:
+def keeping(words: np.ndarray, kept: Kept, rank: int) -> Generator[None]:
     """Restore the lanes that an MMA does not write. words: its columns. rank: of the CTA in its pair."""
     if not kept.lanes:
         yield

@@ -79,9 +79,9 @@ class BulkWait(Wait):
 class BulkGroups:
     """The bulk groups of one thread: `open` collects copies until the next commit (PTX ISA: "bulk async-group")."""
 
-    open: list[BulkCopy] = field(default_factory=list)
-    committed: list[list[BulkCopy]] = field(default_factory=list)
-    finished: dict[int, int] = field(default_factory=dict)
+    open: list[BulkCopy] = field(default_factory=list[BulkCopy])
+    committed: list[list[BulkCopy]] = field(default_factory=list[list[BulkCopy]])
+    finished: dict[int, int] = field(default_factory=dict[int, int])
     """The agents and epochs of completed copies whose writes the thread has not waited for."""
     elected: bool = False
     """Whether elect.sync had chosen the thread at its last copy."""

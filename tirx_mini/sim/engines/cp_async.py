@@ -7,7 +7,6 @@ and an unordered write of shared memory. Bytes move as late as this allows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ class CpAsyncGroups:
         self._open: list[Copy] = []
         self._groups: list[list[Copy]] = []
 
-    def copy(self, w: Warp, dst: Any, src: Any, nbytes: int, size: Any = None) -> None:
+    def copy(self, w: Warp, dst: object, src: object, nbytes: int, size: object = None) -> None:
         """Issue a copy of `nbytes` bytes for each active thread; bytes from `size` on, if given, are zero-filled.
 
         The shared memory changes when the thread waits for the copy.

@@ -177,7 +177,7 @@ class Repeat:
     role: str
     span: Span | None
     previous: Mma | Repeat | None
-    times: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list[float])
     timed: bool = False
     done: bool = False
 

@@ -30,7 +30,7 @@ class Lead:
     after the loop."""
 
     leader: LeadWait | None = None
-    followers: list[LeadWait] = field(default_factory=list)
+    followers: list[LeadWait] = field(default_factory=list[LeadWait])
     state: tuple[Any, ...] = ()
 
 
@@ -85,7 +85,7 @@ class Leaders:
         w.gpu.wake(w, w.time + w.gpu.spec.bar_latency)
         yield wait
 
-    def end(self, w: Warp, state: tuple[Any, ...]) -> None:
+    def end(self, w: Warp, state: tuple[object, ...]) -> None:
         """Leave the loop in the leader, and release the followers. state: the register values."""
         self._wgmma.lead(w, {})
         lead = self._of(w)

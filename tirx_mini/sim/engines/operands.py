@@ -89,7 +89,7 @@ class Place:
         self.part = self.pattern, self.low - home
 
 
-def scaled(right: Submatrix, probe: Probe | None, cta: Any, unit: int) -> Submatrix:
+def scaled(right: Submatrix, probe: Probe | None, cta: object, unit: int) -> Submatrix:
     """Return matrix B of a product, scaled by the factor of the probe if there is one. cta, unit: see
     `Probe.factor`."""
     if probe is None:
@@ -257,8 +257,9 @@ def _first_row(pattern: Pattern, boxes: Sequence[tuple[int, LoadedBox]], low: in
         numbers[places[inside]] = before + np.flatnonzero(inside)
         before += len(places)
     found = numbers[pattern.items - pattern.low // CHUNK].reshape(-1)
-    straight = (found == found[0] + np.arange(rows * chunks)).all()
-    return int(found[0]) // chunks if straight and found[0] % chunks == 0 else None
+    first, count = int(found[0]), int(rows * chunks)
+    straight = np.array_equal(found, np.arange(first, first + count))
+    return first // chunks if straight and first % chunks == 0 else None
 
 
 def read_tmem(
@@ -268,7 +269,7 @@ def read_tmem(
 
     groups: the lane groups that hold the matrix.
     """
-    parts = []
+    parts: list[np.ndarray] = []
     for mma in group:
         first = mma.a_start & 0xFFFF
         where = slice(first, first + columns)

@@ -82,7 +82,7 @@ class Representatives:
             if warp.waiting is wait:
                 warp.resume()
 
-    def leave(self, w: RunningWarp, state: tuple[Any, ...]) -> None:
+    def leave(self, w: RunningWarp, state: tuple[object, ...]) -> None:
         """Leave a loop, and resume the represented warps. state: the register values."""
         others = self._behind.pop(w, None)
         if others is None:

@@ -103,7 +103,8 @@ class TileReads:
             form = shadow.log.accesses[number].form if number > 0 else None
             if not isinstance(form, tuple):
                 continue
-            tile, span = form
+            copied: tuple[WrittenTile, Span | None] = shadow.log.accesses[number].form
+            tile, span = copied
             if tile.dtype.is_float and tile.dtype.bits == 8 and str(tile.dtype) != mma.shape.scale:
                 origin = Origin(mma.role, mma.role, cta.name, mma.span)
                 self._gpu.facts.record(FactorsMisread(origin, Misread.DTYPE, tile, mma.shape.scale, span))

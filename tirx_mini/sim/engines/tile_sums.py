@@ -50,11 +50,11 @@ class TileSum:
     """The MMAs of one sum without intervening operations. snapshot: of their issue."""
 
     snapshot: object
-    waiting: list[tuple[Entry | None, Entry | None]] = field(default_factory=list)
-    _rows: dict[Hashable, Entry] = field(default_factory=dict)
-    _shift: dict[Hashable, int] = field(default_factory=dict)
-    _steps: dict[Hashable, list[int]] = field(default_factory=dict)
-    _count: dict[Hashable, int] = field(default_factory=dict)
+    waiting: list[tuple[Entry | None, Entry | None]] = field(default_factory=list[tuple[Entry | None, Entry | None]])
+    _rows: dict[Hashable, Entry] = field(default_factory=dict[Hashable, Entry])
+    _shift: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _steps: dict[Hashable, list[int]] = field(default_factory=dict[Hashable, list[int]])
+    _count: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
     def stray(self) -> Stray | None:
         """Add the waiting MMAs, and return the first mismatch with the earlier ones."""

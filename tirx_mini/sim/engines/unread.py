@@ -82,8 +82,7 @@ def keep_unread(cta: Cta, first: int, columns: int) -> None:
     missed = unread_columns(cta, first, columns)
     if missed is not None:
         cta.gpu.unread.setdefault(place_key(missed.span), missed)
-        if isinstance(cta.tmem.shadow, Segment):
-            _half_read(cta, cta.tmem.shadow, slice(first, first + columns))
+        _half_read(cta, cta.tmem.shadow, slice(first, first + columns))
 
 
 def _half_read(cta: Cta, shadow: Segment, where: slice) -> None:

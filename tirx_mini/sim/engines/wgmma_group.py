@@ -132,7 +132,7 @@ class Series:
     span: Span | None
     work: Work | None = None
     inside: bool = False
-    batches: list[list[int]] = field(default_factory=list)
+    batches: list[list[int]] = field(default_factory=list[list[int]])
 
     @property
     def sourced(self) -> bool:
@@ -148,7 +148,7 @@ class Group:
     """
 
     number: int
-    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict)
+    parts: dict[int, tuple[Issued, ...]] = field(default_factory=dict[int, tuple[Issued, ...]])
     begun: float = 0.0
     series: Series | None = None
     epoch: int = 0

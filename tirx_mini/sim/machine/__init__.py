@@ -62,7 +62,7 @@ from .counting import (
 )
 from .cta import Multiprocessor, ResidentCluster, ResidentCta, cta_name
 from .divergent import POLL_CYCLES, Divergence
-from .dtypes import numpy_dtype
+from .dtypes import Index, Number, numpy_dtype
 from .image import GlobalBuffer, KernelImage, SharedBuffer
 from .interfaces import Blocking, Cluster, Cta, Gpu, Sm, Wait, Warp
 from .late_waits import LateWaits
@@ -110,12 +110,13 @@ __all__ = [
     "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
     "CountingBarrier", "CountingWait", "Cta", "cta_name", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
-    "GridBarrierWait", "IncompletePhase", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
+    "GridBarrierWait", "IncompletePhase", "Index", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",
     "LateWaits", "Locator", "Mask",
     "MatrixRowOutOfBounds", "Mbarrier", "MbarrierFact", "MbarrierWait", "meet", "MisalignedBarrier",
     "MisalignedMatrixRow",
     "MisalignedVector", "MissingInitFence", "Multiprocessor", "NamedBarrierWait", "NO_ORDER", "NO_TIME", "NO_VALUES",
-    "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "numpy_dtype", "OFFSET_MASK", "offset_of", "ORDER", "Order",
+    "NoOrder", "NoSuchBarrier", "NoTime", "NoValues", "Number", "numpy_dtype", "OFFSET_MASK", "offset_of", "ORDER",
+    "Order",
     "Parted", "PartialSetmaxnreg", "PartialWarp", "partition", "PartMbarrier", "PendingRegister", "per_cluster",
     "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
     "RegisterPool", "Registers", "RegisterWait", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster",

@@ -10,7 +10,7 @@ import numpy as np
 from ..facts import Fact, Fault
 from ..ordering import KnownValue, Operation, Segment
 from .banks import conflicts
-from .dtypes import numpy_dtype
+from .dtypes import Index, Number, numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Warp
 
@@ -52,7 +52,7 @@ class _Span:
 
     __slots__ = ("granules", "index", "items", "lanes", "segment", "where", "width")
 
-    def __init__(self, w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+    def __init__(self, w: Warp, buffer: Buffer, index: Index, lanes: int) -> None:
         size = buffer.dtype.itemsize
         self.width = width = size * lanes
         self.index = index = active(w, index) if isinstance(index, np.ndarray) else int(index)
@@ -78,7 +78,7 @@ class _Span:
             self.lanes = w.mask.owner
 
 
-def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int) -> Any:
+def granules_of(segment: Segment, index: Index, size: int, offset: int, width: int) -> Any:
     """Return the granules of a segment that accesses of `width` bytes to elements of `size` bytes touch."""
     granule, start = segment.granule, offset - segment.start
     if not isinstance(index, np.ndarray):
@@ -92,12 +92,12 @@ def granules_of(segment: Segment, index: Any, size: int, offset: int, width: int
     return first[..., None] + np.arange(width // granule)
 
 
-def active(w: Warp, index: Any) -> Any:
+def active(w: Warp, index: Index) -> Index:
     """Return the element offsets of the active lanes; offsets of inactive lanes are arbitrary."""
     return index[..., w.mask.lanes] if isinstance(index, np.ndarray) and index.ndim and not w.mask.full else index
 
 
-def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
+def check_bounds(w: Warp, buffer: Buffer, index: Index, lanes: int) -> bool:
     """Return whether all elements of a thread's access are inside `buffer`.
 
     An access to shared memory outside its buffer is recorded, and continues with the adjacent contents, as on hardware.
@@ -123,7 +123,7 @@ def check_bounds(w: Warp, buffer: Buffer, index: Any, lanes: int) -> bool:
     raise Fault(fact)
 
 
-def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
+def check_alignment(w: Warp, buffer: Buffer, index: Index, lanes: int) -> None:
     width = lanes * buffer.dtype.itemsize
     bad = (index & (lanes - 1)).any() if isinstance(index, np.ndarray) else index & (lanes - 1)
     start = buffer.byte_offset if isinstance(buffer, SharedBuffer) else 0
@@ -131,7 +131,7 @@ def check_alignment(w: Warp, buffer: Buffer, index: Any, lanes: int) -> None:
         raise Fault(MisalignedVector(w.origin, buffer.name, width))
 
 
-def load(w: Warp, buffer: Buffer, index: Any, lanes: int) -> Any:
+def load(w: Warp, buffer: Buffer, index: Index, lanes: int) -> Any:
     """See `RunningWarp.load`."""
     one = isinstance(index, int) and lanes == 1 and 0 <= index < buffer.size
     if one and isinstance(buffer, SharedBuffer):
@@ -182,7 +182,7 @@ def _spread(w: Warp, values: np.ndarray, rank: int) -> np.ndarray:
     return full
 
 
-def store(w: Warp, buffer: Buffer, index: Any, value: Any, lanes: int, in_cta: bool | None = None) -> None:
+def store(w: Warp, buffer: Buffer, index: Index, value: Number, lanes: int, in_cta: bool | None = None) -> None:
     """See `RunningWarp.store`."""
     span = _Span(w, buffer, index, lanes)
     dtype = numpy_dtype(buffer.dtype)
@@ -222,7 +222,7 @@ def _lanes_disagree(w: Warp, buffer: Buffer) -> None:
     w.gpu.facts.record(LanesDisagree(w.origin, buffer.name))
 
 
-def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int) -> None:
+def copy(w: Warp, dst: Buffer, dst_index: Index, src: Buffer, src_index: Index, lanes: int) -> None:
     """See `RunningWarp.copy`."""
     source = _Span(w, src, src_index, lanes)
     target = _Span(w, dst, dst_index, lanes)
@@ -232,7 +232,7 @@ def copy(w: Warp, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lane
     _write(w, dst, target, items)
 
 
-def _read(w: Warp, buffer: Buffer, span: _Span) -> Any:
+def _read(w: Warp, buffer: Buffer, span: _Span) -> np.ndarray | np.generic:
     if w.dependence is not None and isinstance(buffer, GlobalBuffer):
         w.dependence.check(w, Operation.LOAD, buffer.name, writes=False)
     if span.segment is not None:
@@ -269,7 +269,7 @@ def _write(w: Warp, buffer: Buffer, span: _Span, items: Any) -> None:
 def _spend(w: Warp, buffer: Buffer, span: _Span, write: bool) -> None:
     count = span.index.size if isinstance(span.index, np.ndarray) else 1
     if isinstance(buffer, SharedBuffer):
-        if count > 1 and span.where.ndim == 1:
+        if count > 1 and isinstance(span.where, np.ndarray) and span.where.ndim == 1:
             extra = conflicts(span.where, span.width)
             if extra:
                 w.gpu.count(BANK_CONFLICTS, extra)

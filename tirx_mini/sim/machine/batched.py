@@ -18,7 +18,7 @@ from tirx_mini.ir import Span
 from ..ordering import AccessLog, Agent, Unequal, Unwatched
 from . import matrix
 from .cluster_values import PerCluster
-from .dtypes import numpy_dtype
+from .dtypes import Index, Number, numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta
 from .masks import LANES
@@ -129,7 +129,7 @@ class BatchedRegisterArray(RegisterArray):
 
     __slots__ = ("_width",)
 
-    def __init__(self, name: str, size: int, dtype: Any, span: Span | None, width: int) -> None:
+    def __init__(self, name: str, size: int, dtype: object, span: Span | None, width: int) -> None:
         super().__init__(name, size, dtype, span)
         self._width = width
 
@@ -139,7 +139,7 @@ class BatchedRegisterArray(RegisterArray):
             return self.data
         return super().__getattr__(name)
 
-    def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Any) -> None:
+    def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Number) -> None:
         """Store a block in all lanes as in `RegisterArray.store_block`; values of 32 lanes are repeated for each
         cluster.
         """
@@ -150,11 +150,11 @@ class BatchedRegisterArray(RegisterArray):
             value = np.concatenate([value] * self._width, axis)
         super().store_block(w, start, steps, lanes, value)
 
-    def load(self, w: Any, index: Any, lanes: int = 1) -> np.ndarray:
+    def load(self, w: object, index: Index, lanes: int = 1) -> np.ndarray:
         """Raise `Unequal`: lane-dependent indices are not supported in batches."""
         raise Unequal
 
-    def store(self, w: Any, index: Any, value: Any, lanes: int = 1) -> None:
+    def store(self, w: object, index: Index, value: Number, lanes: int = 1) -> None:
         """Raise `Unequal`: lane-dependent indices are not supported in batches."""
         raise Unequal
 
@@ -162,7 +162,7 @@ class BatchedRegisterArray(RegisterArray):
 class Blocks(Protocol):
     """The interface of the GPU to a warp of a batch."""
 
-    def block_indices(self, cta: Any) -> tuple[Any, Any, Any]:
+    def block_indices(self, cta: object) -> tuple[Any, Any, Any]:
         """Return blockIdx of a CTA in each cluster."""
         ...
 
@@ -177,11 +177,11 @@ class BatchedWarp(RunningWarp):
         self.width: int = cta.cluster.width
         self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
 
-    def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
+    def registers(self, name: str, size: int, dtype: object, span: Span | None) -> RegisterArray:
         """See `RunningWarp.registers`."""
         return BatchedRegisterArray(name, size, dtype, span, self.width)
 
-    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+    def put(self, buffer: Buffer, first: int, pattern: Index, value: Number, lanes: int = 1) -> None:
         """See `RunningWarp.put`."""
         axis = -2 if lanes > 1 else -1
         if not isinstance(value, np.ndarray) or value.ndim < -axis or value.shape[axis] == LANES:
@@ -198,25 +198,25 @@ class BatchedWarp(RunningWarp):
         start = buffer.byte_offset // width + first // lanes
         batched_memory(self.cta).put(width, target.items, start, np.moveaxis(items, -2, 0))
 
-    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+    def store(self, buffer: Buffer, index: Index, value: Number, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Store to the shared memory of all clusters; see `RunningWarp.store`."""
         if isinstance(buffer, GlobalBuffer):
             raise Unequal
         super().store(buffer, index, value, lanes, in_cta)
 
-    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+    def copy(self, dst: Buffer, dst_index: Index, src: Buffer, src_index: Index, lanes: int = 1) -> None:
         """Copy within the memory of all clusters; see `RunningWarp.copy`."""
         if isinstance(dst, GlobalBuffer):
             raise Unequal
         super().copy(dst, dst_index, src, src_index, lanes)
 
     def move(
-        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+        self, dst: Buffer, first: int, pattern: Index, src: Buffer, src_first: int, src_pattern: Index, lanes: int = 1
     ) -> None:
         """Move data within the memory of all clusters; see `RunningWarp.move`."""
         self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
-    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
+    def store_matrices(self, addresses: object, registers: Any, count: int, transpose: bool) -> None:
         """Execute stmatrix."""
         offsets = matrix.offsets_of(self, addresses, 8 * count, "stmatrix")
         words = registers.read(count).reshape(count, self.width, LANES)
@@ -225,7 +225,7 @@ class BatchedWarp(RunningWarp):
         items = rows.reshape(self.width, -1).view(WIDTHS[matrix.ROW_BYTES])
         batched_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
 
-    def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
+    def store_byte_matrices(self, addresses: object, registers: object, count: int) -> None:
         """Execute stmatrix of bytes."""
         raise Unequal
 

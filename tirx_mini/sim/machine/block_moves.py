@@ -7,13 +7,11 @@ return False without any effect.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .access import BANK_CONFLICTS, Buffer, granules_of
 from .banks import conflicts
-from .dtypes import numpy_dtype
+from .dtypes import Index, Number, numpy_dtype
 from .image import SharedBuffer
 from .interfaces import Warp
 from .memory import WIDTHS
@@ -23,7 +21,14 @@ LINE = 128
 
 
 def move(
-    w: Warp, dst: Buffer, dst_start: int, dst_pattern: Any, src: Buffer, src_start: int, src_pattern: Any, lanes: int
+    w: Warp,
+    dst: Buffer,
+    dst_start: int,
+    dst_pattern: Index | None,
+    src: Buffer,
+    src_start: int,
+    src_pattern: Index | None,
+    lanes: int,
 ) -> bool:
     """See `RunningWarp.move`."""
     target, source = footprint_of(w, dst_pattern, lanes), footprint_of(w, src_pattern, lanes)
@@ -36,7 +41,7 @@ def move(
     return True
 
 
-def put(w: Warp, buffer: Buffer, start: int, pattern: Any, value: Any, lanes: int) -> bool:
+def put(w: Warp, buffer: Buffer, start: int, pattern: Index | None, value: Number, lanes: int) -> bool:
     """See `RunningWarp.put`."""
     target = footprint_of(w, pattern, lanes)
     if not (target.distinct and target.fits(buffer, start, lanes)):
@@ -45,7 +50,7 @@ def put(w: Warp, buffer: Buffer, start: int, pattern: Any, value: Any, lanes: in
     return True
 
 
-def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Any, lanes: int) -> np.ndarray:
+def _as_items(w: Warp, buffer: Buffer, target: Footprint, value: Number, lanes: int) -> np.ndarray:
     """Convert values of the active lanes to items of one lane's store."""
     dtype, shape = numpy_dtype(buffer.dtype), target.items.shape
     if isinstance(value, np.ndarray) and value.ndim > (lanes > 1) and not w.mask.full:

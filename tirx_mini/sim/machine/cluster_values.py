@@ -71,7 +71,7 @@ def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any],
     return apply
 
 
-def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
+def _reflected(operation: Callable[[Any, Any], object]) -> Callable[[PerCluster, Any], Any]:
     return _binary(lambda a, b: operation(b, a))
 
 

@@ -20,12 +20,12 @@ class Values:
 
     __slots__ = ()
 
-    def apply(self, effect: Effect, *operands: Any) -> bool:
+    def apply(self, effect: Effect, *operands: object) -> bool:
         """Apply an effect; return whether it was applied."""
         effect(*operands)
         return True
 
-    def of(self, compute: Callable[..., T], *operands: Any) -> T | None:
+    def of(self, compute: Callable[..., T], *operands: object) -> T | None:
         """Return a computed value; None in a run without values."""
         return compute(*operands)
 
@@ -35,11 +35,11 @@ class NoValues(Values):
 
     __slots__ = ()
 
-    def apply(self, effect: Effect, *operands: Any) -> bool:
+    def apply(self, effect: Effect, *operands: object) -> bool:
         """See `Values.apply`."""
         return False
 
-    def of(self, compute: Callable[..., T], *operands: Any) -> T | None:
+    def of(self, compute: Callable[..., T], *operands: object) -> T | None:
         """See `Values.of`."""
         return None
 
@@ -52,15 +52,15 @@ class Order:
 
     __slots__ = ()
 
-    def record(self, note: Effect, *operands: Any) -> None:
+    def record(self, note: Effect, *operands: object) -> None:
         """Record an access."""
         note(*operands)
 
-    def of(self, make: Callable[..., T], *operands: Any) -> T | None:
+    def of(self, make: Callable[..., T], *operands: object) -> T | None:
         """Return an object that records accesses; None in a run without checks."""
         return make(*operands)
 
-    def shortcut(self, access: Callable[..., T], *operands: Any) -> T | None:
+    def shortcut(self, access: Callable[..., T], *operands: object) -> T | None:
         """Perform an unrecorded access and return its result; None if accesses must be recorded."""
         return None
 
@@ -70,14 +70,14 @@ class NoOrder(Order):
 
     __slots__ = ()
 
-    def record(self, note: Effect, *operands: Any) -> None:
+    def record(self, note: Effect, *operands: object) -> None:
         """See `Order.record`."""
 
-    def of(self, make: Callable[..., T], *operands: Any) -> T | None:
+    def of(self, make: Callable[..., T], *operands: object) -> T | None:
         """See `Order.of`."""
         return None
 
-    def shortcut(self, access: Callable[..., T], *operands: Any) -> T | None:
+    def shortcut(self, access: Callable[..., T], *operands: object) -> T | None:
         """See `Order.shortcut`."""
         return access(*operands)
 
@@ -100,7 +100,7 @@ class NoTime(Time):
     __slots__ = ()
 
     def begin(
-        self, clock: Clock, time: float, work: Any, start: Effect, finish: Effect, *operands: Any
+        self, clock: Clock, time: float, work: object, start: Effect, finish: Effect, *operands: object
     ) -> None:
         """See `Time.begin`."""
         finish(*operands)

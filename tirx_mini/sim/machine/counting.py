@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
@@ -61,10 +61,10 @@ class Round:
     holding: threads for which the condition of a reduction holds.
     """
 
-    epochs: dict[int, int] = field(default_factory=dict)
-    places: list[tuple[str, Span | None]] = field(default_factory=list)
+    epochs: dict[int, int] = field(default_factory=dict[int, int])
+    places: list[tuple[str, Span | None]] = field(default_factory=list[tuple[str, Span | None]])
     everyone: bool = False
-    divergent: dict[Warp, int] = field(default_factory=dict)
+    divergent: dict[Warp, int] = field(default_factory=dict[Warp, int])
     holding: int = 0
 
     @property
@@ -234,7 +234,7 @@ class ClusterBarrier:
         self._joined: dict[Warp, int] = {}
 
     def arrive(
-        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[Any] = ()
+        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[object] = ()
     ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 

@@ -9,6 +9,11 @@ import numpy as np
 
 from tirx_mini.ir import DataType
 
+Index = np.ndarray | int
+"""The places of an access: one of all active lanes, or one of each lane."""
+Number = np.ndarray | int | float
+"""A value of all active lanes, or a value of each lane."""
+
 _EXTENDED = {
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
     "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),

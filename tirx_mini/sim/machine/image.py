@@ -88,7 +88,7 @@ class KernelImage:
     warp: WarpProgram
     shared: tuple[SharedBuffer, ...] = ()
     globals: tuple[GlobalBuffer, ...] = ()
-    tensor_maps: dict[str, TensorMap] = field(default_factory=dict)
+    tensor_maps: dict[str, TensorMap] = field(default_factory=dict[str, TensorMap])
     registers: int = 0
     local_bytes: int = 0
     tmem_names: tuple[str, ...] = ()
@@ -100,6 +100,6 @@ class KernelImage:
     represented: bool = False
     idle: frozenset[Span] = frozenset()
     fixed: frozenset[Span] = frozenset()
-    travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict)
-    tile_writes: Mapping[Span, tuple[WrittenTile, ...]] = field(default_factory=dict)
-    instructions: Mapping[str, Instruction] = field(default_factory=dict)
+    travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict[Span, frozenset[Span]])
+    tile_writes: Mapping[Span, tuple[WrittenTile, ...]] = field(default_factory=dict[Span, tuple[WrittenTile, ...]])
+    instructions: Mapping[str, Instruction] = field(default_factory=dict[str, Instruction])

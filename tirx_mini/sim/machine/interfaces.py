@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tirx_mini.ir import Span
 
 if TYPE_CHECKING:
-    from ..gpu import Gpu
-    from .cta import Multiprocessor as Sm
-    from .cta import ResidentCluster as Cluster
-    from .cta import ResidentCta as Cta
+    from ..gpu import Gpu as Gpu
+    from .cta import Multiprocessor as Sm  # pyright: ignore[reportUnusedImport] - other modules import it from here
+    from .cta import ResidentCluster as Cluster  # pyright: ignore[reportUnusedImport] - the same
+    from .cta import ResidentCta as Cta  # pyright: ignore[reportUnusedImport] - the same
     from .warp import RunningWarp as Warp
 else:
     Cluster = Cta = Gpu = Sm = Warp = Any

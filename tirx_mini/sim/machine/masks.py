@@ -59,10 +59,11 @@ class Mask:
         """Return the mask of the lanes that are set in a bool[32] array."""
         return Mask.of(int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little"))
 
-    def where(self, cond: Any) -> Mask:
+    def where(self, cond: object) -> Mask:
         """Return the lanes of this mask where `cond` (a bool, or bool[32]) holds: the mask of a branch's `then`."""
+        bits: Any = cond
         if isinstance(cond, np.ndarray):
-            return self._within(Mask.from_bits(cond).word)
+            return self._within(Mask.from_bits(bits).word)
         return self if cond else EMPTY
 
     def minus(self, other: Mask) -> Mask:

@@ -32,7 +32,7 @@ class MisalignedMatrixRow(Fact):
     row_bytes: int
 
 
-def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, transpose: bool) -> None:
+def load_matrices(w: Warp, registers: Registers, addresses: object, count: int, transpose: bool) -> None:
     """Execute ldmatrix: lanes 8i … 8i + 7 supply the row addresses of block i, which register i receives."""
     rows = _load_rows(w, addresses, 8 * count)
     if rows is None:
@@ -42,7 +42,7 @@ def load_matrices(w: Warp, registers: Registers, addresses: Any, count: int, tra
     registers.write(words.reshape(count, 32))
 
 
-def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> None:
+def load_bytes(w: Warp, registers: Registers, addresses: object, count: int) -> None:
     """Execute ldmatrix.m16n16.trans.b8: lanes 16i … 16i + 15 supply the row addresses of block i, registers 2i and 2i +
     1 receive it.
 
@@ -55,7 +55,7 @@ def load_bytes(w: Warp, registers: Registers, addresses: Any, count: int) -> Non
     registers.write(np.ascontiguousarray(columns).view(np.uint32).reshape(2 * count, 32))
 
 
-def _load_rows(w: Warp, addresses: Any, count: int) -> np.ndarray | None:
+def _load_rows(w: Warp, addresses: object, count: int) -> np.ndarray | None:
     """Load rows of 16 bytes at the addresses of the first `count` lanes; return None in a run without data."""
     offsets = offsets_of(w, addresses, count, "ldmatrix")
     w.time += count // 8 + w.gpu.spec.smem_latency
@@ -73,7 +73,7 @@ def _rows_at(w: Warp, offsets: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(items[offsets // ROW_BYTES])
 
 
-def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, transpose: bool) -> None:
+def store_matrices(w: Warp, addresses: object, registers: Registers, count: int, transpose: bool) -> None:
     """Execute stmatrix: register i holds block i, and lanes 8i … 8i + 7 supply its row addresses."""
     offsets = offsets_of(w, addresses, 8 * count, "stmatrix")
     words = w.cta.cluster.values.of(registers.read, count)
@@ -83,7 +83,7 @@ def store_matrices(w: Warp, addresses: Any, registers: Registers, count: int, tr
     w.time += count
 
 
-def store_bytes(w: Warp, addresses: Any, registers: Registers, count: int) -> None:
+def store_bytes(w: Warp, addresses: object, registers: Registers, count: int) -> None:
     """Execute stmatrix.m16n8.trans.b8: register i holds block i of 16 × 8 bytes, and lanes 8i … 8i + 7 supply its
     column addresses.
 
@@ -108,12 +108,13 @@ def _store_rows(w: Warp, offsets: np.ndarray, rows: np.ndarray) -> None:
     items[where] = rows.reshape(-1).view(items.dtype)
 
 
-def offsets_of(w: Warp, addresses: Any, count: int, what: str) -> np.ndarray:
+def offsets_of(w: Warp, addresses: object, count: int, what: str) -> np.ndarray:
     """Return the shared-memory offsets of `count` rows; raise a fault for rows out of bounds or misaligned.
 
     A run without data, in which all CTAs access the same locations without effects, checks each location once.
     """
-    given = addresses if isinstance(addresses, np.ndarray) else np.full(32, addresses, np.int64)
+    rows: Any = addresses
+    given: np.ndarray = rows if isinstance(addresses, np.ndarray) else np.full(32, rows, np.int64)
     found = w.cta.cluster.values.of(_checked, w, given, count, what)
     if found is not None:
         return found

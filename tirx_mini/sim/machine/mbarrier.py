@@ -7,7 +7,7 @@ arrival that completes the phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
@@ -76,7 +76,8 @@ class Mbarrier:
     def __init__(self, cta: Cta, offset: int, element: Element) -> None:
         self.cta, self.offset = cta, offset
         self.element, self.name = element, str(element)
-        self.expected = self.pending = self.tx = self.phase = 0
+        self.expected = self.pending = self.phase = 0
+        self.tx: int = 0
         causality = cta.cluster.causality
         self._current = causality.sync_clock()
         self.phases = None if isinstance(causality, UncheckedCausality) else self._no_phases()
@@ -314,7 +315,7 @@ class Mbarrier:
     # -- phases --------------------------------------------------------------------------------------------------
 
     def _signalled(
-        self, agent: int, epoch: int, clocks: Any, signal: Signal, role: str, span: Span | None, count: int = 1
+        self, agent: int, epoch: int, clocks: object, signal: Signal, role: str, span: Span | None, count: int = 1
     ) -> None:
         """Register a signal of the current phase, and record it if it may come in an earlier phase."""
         phases = self.phases
@@ -333,7 +334,7 @@ class Mbarrier:
         cta = self.cta
         return Phases(cta.cluster.causality, cta.gpu.mixed.get((cta.name, self.offset), frozenset()))
 
-    def _early(self, agent: int, clocks: Any, signal: Signal, role: str, span: Span | None) -> None:
+    def _early(self, agent: int, clocks: object, signal: Signal, role: str, span: Span | None) -> None:
         """Record a signal that may come in the previous phase, replacing another signal or corrupting the tx-count."""
         phases, gpu = self.phases, self.cta.gpu
         assert phases is not None

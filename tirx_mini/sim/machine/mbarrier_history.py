@@ -56,12 +56,12 @@ class History:
     failed: by role and parity, the first test that found the phase incomplete and was not repeated successfully.
     """
 
-    arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict)
+    arrivals: dict[tuple[int, Signal, str], Arrival] = field(default_factory=dict[tuple[int, Signal, str], Arrival])
     last: Arrival | None = None
-    waits: dict[str, CompletedWait] = field(default_factory=dict)
-    wait_counts: dict[str, WaitCount] = field(default_factory=dict)
+    waits: dict[str, CompletedWait] = field(default_factory=dict[str, CompletedWait])
+    wait_counts: dict[str, WaitCount] = field(default_factory=dict[str, WaitCount])
     observers: Observers = field(default_factory=Observers)
-    remote: dict[int, RemoteSignal] = field(default_factory=dict)
-    failed: dict[tuple[str, int], Origin] = field(default_factory=dict)
+    remote: dict[int, RemoteSignal] = field(default_factory=dict[int, RemoteSignal])
+    failed: dict[tuple[str, int], Origin] = field(default_factory=dict[tuple[str, int], Origin])
     invalidated: Span | None = None
     overwritten: tuple[Origin, str] | None = None

@@ -37,7 +37,7 @@ class MeetingWarp(Protocol):
         """Continue with the lanes of `mask`."""
         ...
 
-    def uniform(self, value: Any, what: str) -> Any:
+    def uniform(self, value: object, what: str) -> Any:
         """Return the value common to all active lanes."""
         ...
 
@@ -77,8 +77,8 @@ class Meeting:
 
 
 def meet(
-    w: MeetingWarp, name: str, execute: Callable[..., Any], mask: Any, operands: tuple[Any, ...], varies: bool,
-    **attrs: Any,
+    w: MeetingWarp, name: str, execute: Callable[..., object], mask: object, operands: tuple[object, ...], varies: bool,
+    **attrs: object,
 ) -> Generator[Wait, None, Any]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 

@@ -89,7 +89,7 @@ class Phases:
 
     # -- signals -------------------------------------------------------------------------------------------------
 
-    def follows(self, agent: int, clocks: Any) -> bool:
+    def follows(self, agent: int, clocks: object) -> bool:
         """Return whether the next operation of `agent` follows the last complete phase in every order."""
         if not self.number or agent in self._ordered:
             return True
@@ -104,7 +104,7 @@ class Phases:
         self._bytes = True
         self._late = (*self._late, (agent, epoch))
 
-    def signal(self, agent: int, epoch: int, clocks: Any, arrives: bool) -> None:
+    def signal(self, agent: int, epoch: int, clocks: object, arrives: bool) -> None:
         """Record a signal of the current phase by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if not arrives:
@@ -112,7 +112,7 @@ class Phases:
         elif self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
-    def tangled(self, agent: int, clocks: Any) -> Set[int]:
+    def tangled(self, agent: int, clocks: object) -> Set[int]:
         """Record a signal that does not follow the previous phase, and so may replace one of its signals.
 
         Returns the phases in which it may occur.

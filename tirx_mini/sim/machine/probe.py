@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..timing import Clock
@@ -19,14 +17,14 @@ class Probe:
 
     clock: Clock
 
-    def loaded(self, copy: Any, cta: Any, box: np.ndarray) -> np.ndarray:
+    def loaded(self, copy: object, cta: object, box: np.ndarray) -> np.ndarray:
         """Return the bytes that a TMA load delivers to a CTA. copy: an `engines.BulkCopy`. box: its bytes, in chunks of
         16."""
         return box
 
-    def read(self, smem: Any, low: int, high: int) -> None:
+    def read(self, smem: object, low: int, high: int) -> None:
         """Note that an MMA reads a range of shared memory; the next `factor` applies to its product."""
 
-    def factor(self, cta: Any, unit: int) -> float:
+    def factor(self, cta: object, unit: int) -> float:
         """Return the factor for a product. unit: the issuing warp of the CTA, or the warpgroup."""
         return 1.0

@@ -11,6 +11,7 @@ from tirx_mini.ir import Span
 
 from ..facts import Fault
 from .arriving import Arriving, Load, Ranges
+from .dtypes import Index, Number
 from .lazy import LazySum, LazySums
 from .masks import LANES
 from .register_facts import (
@@ -55,7 +56,7 @@ class UniformArray:
             return 0
         return value
 
-    def store(self, w: Owner, index: int, value: Any) -> None:
+    def store(self, w: Owner, index: int, value: Number) -> None:
         """Write element `index`. Fault: out-of-bounds."""
         if not 0 <= index < len(self.values):
             raise outside(w, self.name, self.span, index, len(self.values))
@@ -124,7 +125,7 @@ class RegisterArray:
             self._check_defined(w, slice(start, stop), self.defined[start:stop])
         return self._shaped(self.data, start, steps, lanes)
 
-    def store_block(self, w: Owner, start: int, steps: int, lanes: int, value: Any) -> None:
+    def store_block(self, w: Owner, start: int, steps: int, lanes: int, value: Number) -> None:
         """Write the elements that `block` would return, in the active lanes.
         Fault: out-of-bounds."""
         stop = start + max(steps, 1) * lanes
@@ -152,7 +153,7 @@ class RegisterArray:
 
     # -- an index for each lane ------------------------------------------------------------------------------------
 
-    def load(self, w: Owner, index: Any, lanes: int = 1) -> np.ndarray:
+    def load(self, w: Owner, index: Index, lanes: int = 1) -> np.ndarray:
         """Return copies of `lanes` elements from `index` on: an int, or integers of shape (32,) or (n, 32).
 
         Never a view. Finding: uninitialised-register. Fault: out-of-bounds.
@@ -163,7 +164,7 @@ class RegisterArray:
             self._check_defined(w, rows[0], self.defined[rows], vector=lanes > 1)
         return self.data[rows]
 
-    def store(self, w: Owner, index: Any, value: Any, lanes: int = 1) -> None:
+    def store(self, w: Owner, index: Index, value: Number, lanes: int = 1) -> None:
         """Write a scalar, or an array in the shape of `load`, in the active lanes.
         Fault: out-of-bounds."""
         rows = self._rows(w, index, lanes)
@@ -178,7 +179,7 @@ class RegisterArray:
             defined[rows] |= bits
         self._settle(rows[0])
 
-    def _rows(self, w: Owner, index: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
+    def _rows(self, w: Owner, index: Index, lanes: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the NumPy index of the elements in `data`; indices of inactive lanes are arbitrary."""
         size = len(self.data)
         at = np.broadcast_to(index, (*np.shape(index)[:-1], LANES))
@@ -223,13 +224,14 @@ class RegisterArray:
                 w.gpu.facts.record(BorrowedRegister(w.origin, self.name, self.span, writes, flight.span))
                 return
 
-    def _range(self, rows: Any) -> tuple[int, int]:
+    def _range(self, rows: object) -> tuple[int, int]:
         """Return the bounds of the elements that a NumPy index of the first axis selects."""
+        chosen: Any = rows
         if isinstance(rows, slice):
-            return rows.start, rows.stop
-        return (int(np.min(rows)), int(np.max(rows)) + 1) if np.size(rows) else (0, 0)
+            return chosen.start, chosen.stop
+        return (int(np.min(chosen)), int(np.max(chosen)) + 1) if np.size(chosen) else (0, 0)
 
-    def _settle_loads(self, w: Owner, rows: Any, writes: bool) -> None:
+    def _settle_loads(self, w: Owner, rows: object, writes: bool) -> None:
         """Resolve loads in flight to the accessed elements: reads wait for them, writes are recorded.
 
         By the PTX ISA, "Register dependencies, same thread", only true dependences are tracked.
@@ -246,7 +248,7 @@ class RegisterArray:
 
     # -- details -----------------------------------------------------------------------------------------------------
 
-    def _settle(self, rows: Any) -> None:
+    def _settle(self, rows: object) -> None:
         """Update the state after a write: remove pending loads, and note if the array is complete."""
         if self.pending:
             self.pending.forget(self._ranges(rows))
@@ -254,11 +256,12 @@ class RegisterArray:
             self.complete = bool(self.defined.all())
 
     @staticmethod
-    def _ranges(rows: Any) -> Ranges:
+    def _ranges(rows: object) -> Ranges:
         """Return the elements that a NumPy index of the first axis selects."""
+        chosen: Any = rows
         if isinstance(rows, slice):
-            return ((rows.start, rows.stop),)
-        return [(element, element + 1) for element in np.unique(rows).tolist()]
+            return ((chosen.start, chosen.stop),)
+        return [(element, element + 1) for element in np.unique(chosen).tolist()]
 
     def _check_inside(self, w: Owner, start: int, stop: int) -> None:
         if start < 0 or stop > len(self.data):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..timing import LINE_BITS, through_l2
 from .access import Buffer, active, check_alignment, check_bounds, spend_global, spend_shared
+from .dtypes import Index
 from .image import SharedBuffer
 from .interfaces import Warp
 
@@ -33,8 +34,10 @@ class Footprint:
     aligned: bool
     items: np.ndarray
     distinct: bool
-    places: dict[int, tuple[int, np.ndarray, np.ndarray]] = field(default_factory=dict)
-    repeats: dict[int, int] = field(default_factory=dict)
+    places: dict[int, tuple[int, np.ndarray, np.ndarray]] = field(
+        default_factory=dict[int, tuple[int, np.ndarray, np.ndarray]]
+    )
+    repeats: dict[int, int] = field(default_factory=dict[int, int])
 
     def fits(self, buffer: Buffer, start: int, lanes: int) -> bool:
         """Return whether the accesses lie inside the buffer and are aligned to `lanes` elements."""
@@ -59,7 +62,7 @@ class Footprint:
 _ONE = np.zeros((), np.int64)
 
 
-def passes(w: Warp, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+def passes(w: Warp, buffer: Buffer, start: int, pattern: Index | None, lanes: int, write: bool) -> None:
     """See `RunningWarp.passes`."""
     footprint = footprint_of(w, pattern, lanes)
     if footprint.fits(buffer, start, lanes):
@@ -83,7 +86,7 @@ def spend(w: Warp, buffer: Buffer, footprint: Footprint, start: int, lanes: int,
     spend_global(w, count, width, moved, missed, write)
 
 
-def passes_at(w: Warp, buffer: Buffer, index: Any, lanes: int, write: bool, selected: bool = False) -> None:
+def passes_at(w: Warp, buffer: Buffer, index: Index, lanes: int, write: bool, selected: bool = False) -> None:
     """See `RunningWarp.passes_at`. selected: whether `index` is of the active lanes only."""
     index = active(w, index) if isinstance(index, np.ndarray) and not selected else index
     check_bounds(w, buffer, index, lanes)
@@ -98,7 +101,7 @@ def passes_at(w: Warp, buffer: Buffer, index: Any, lanes: int, write: bool, sele
     spend_global(w, count, width, moved, missed, write)
 
 
-def footprint_of(w: Warp, pattern: Any, lanes: int) -> Footprint:
+def footprint_of(w: Warp, pattern: Index | None, lanes: int) -> Footprint:
     mask = w.mask
     """The cached footprint of the active lanes for a pattern of `lanes` elements each."""
     key = (id(pattern), mask.word, lanes)
@@ -111,4 +114,3 @@ def footprint_of(w: Warp, pattern: Any, lanes: int) -> Footprint:
         distinct = len(np.unique(items)) == items.size
         found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, distinct)
     return found
-

@@ -35,7 +35,7 @@ from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
 from . import access, block_moves, matrix, timed_access, warp_mma
 from .addresses import window
-from .dtypes import numpy_dtype
+from .dtypes import Index, Number, numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta, Gpu, Wait
 from .masks import FULL, LANES, Mask
@@ -142,7 +142,7 @@ class RunningWarp:
         loads.word = stores.word = mask.word
         loads.parted = stores.parted = loads.parted + 1
 
-    def elected(self, cond: Any) -> Mask:
+    def elected(self, cond: object) -> Mask:
         """Return the active lanes where `cond` holds, of which elect.sync chose one."""
         mask = self.mask.where(cond)
         return mask if mask is self.mask or mask.count != 1 else Mask.chosen(mask.word)
@@ -167,7 +167,7 @@ class RunningWarp:
         """The first active lane: the thread that executes a one-thread instruction."""
         return self.mask.first
 
-    def agreeing(self, operands: Sequence[Any]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
+    def agreeing(self, operands: Sequence[object]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
         """Yield groups of active lanes with equal operands, and the operands as scalars."""
         left = self.mask
         while left:
@@ -180,14 +180,15 @@ class RunningWarp:
             yield same, values
             left = left.minus(same)
 
-    def uniform(self, value: Any, what: str) -> Any:
+    def uniform(self, value: object, what: str) -> Any:
         """Return the value common to all active lanes; if they differ, record it and return the first lane's value.
 
         Hardware takes such an operand from a uniform register, which one lane fills (R2UR), and does not trap either.
         """
+        values: Any = value
         if not isinstance(value, np.ndarray):
-            return value
-        active = value[self.mask.lanes]
+            return values
+        active = values[self.mask.lanes]
         if (active != active[0]).any():
             self.gpu.facts.record(LanesDiffer(self.origin, what))
         return active[0].item()
@@ -221,7 +222,7 @@ class RunningWarp:
         if meeting.word == self.all_lanes.word:
             del self.meetings[WHOLE_WARP]
 
-    def named_lanes(self, mask: Any, what: str) -> None:
+    def named_lanes(self, mask: object, what: str) -> None:
         """Record a finding if the active lanes differ from the lanes of `mask` in the warp."""
         word = int(self.uniform(mask, f"the mask of {what}"))
         if word & self.all_lanes.word != self.mask.word:
@@ -239,7 +240,7 @@ class RunningWarp:
         """Return the exception for an instruction that rejects its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
 
-    def registers(self, name: str, size: int, dtype: Any, span: Span | None) -> RegisterArray:
+    def registers(self, name: str, size: int, dtype: object, span: Span | None) -> RegisterArray:
         """Return a new local buffer of the kernel, declared at `span`: `size` elements of a NumPy type."""
         return RegisterArray(name, size, dtype, span)
 
@@ -249,7 +250,7 @@ class RunningWarp:
         """Record that the simulator does not model `what`."""
         self.gpu.facts.record(NotModelled(self.origin, what, effect))
 
-    def computed(self, function: str, values: tuple[Any, ...], dtype: str) -> np.ndarray | None:
+    def computed(self, function: str, values: tuple[object, ...], dtype: str) -> np.ndarray | None:
         """Return the results of a CUDA C++ function for 32 lanes, as `dtype`; None without a definition."""
         meaning = self.gpu.functions.get(function)
         if meaning is None:
@@ -302,7 +303,7 @@ class RunningWarp:
 
     # -- memory --------------------------------------------------------------------------------------------------
 
-    def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:
+    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Any:
         """Return the elements of `buffer` at `index`, of its dtype.
 
         index: flat element offsets; an int (uniform), or integers of shape (32,) or (n, 32).
@@ -314,7 +315,7 @@ class RunningWarp:
         """
         return access.load(self, buffer, index, lanes)
 
-    def peek(self, buffer: SharedBuffer, index: Any) -> Any:
+    def peek(self, buffer: SharedBuffer, index: int) -> Any:
         """Return an element of shared memory that all lanes read, in a run without data, without advancing time."""
         return access.peek(self, buffer, index)
 
@@ -323,7 +324,7 @@ class RunningWarp:
         access.spend_read(self, nbytes)
         return 0
 
-    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+    def store(self, buffer: Buffer, index: Index, value: Number, lanes: int = 1, in_cta: bool | None = None) -> None:
         """Write `value` (a scalar, or an array as `load` returns) to the elements of `buffer` at `index`.
 
         in_cta: for a value that is equal in all threads: True if only within this CTA, False if in the launch; None for
@@ -331,13 +332,13 @@ class RunningWarp:
         """
         access.store(self, buffer, index, value, lanes, in_cta)
 
-    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+    def copy(self, dst: Buffer, dst_index: Index, src: Buffer, src_index: Index, lanes: int = 1) -> None:
         """Execute ``dst[dst_index] = src[src_index]`` without interpreting the values; both dtypes have the same
         width."""
         access.copy(self, dst, dst_index, src, src_index, lanes)
 
     def move(
-        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+        self, dst: Buffer, first: int, pattern: Index, src: Buffer, src_first: int, src_pattern: Index, lanes: int = 1
     ) -> None:
         """Copy between the positions first + pattern.
 
@@ -347,12 +348,12 @@ class RunningWarp:
         if not shortcut(block_moves.move, self, dst, first, pattern, src, src_first, src_pattern, lanes):
             self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
-    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+    def put(self, buffer: Buffer, first: int, pattern: Index, value: Number, lanes: int = 1) -> None:
         """Store to the positions first + pattern."""
         if not self.cta.cluster.order.shortcut(block_moves.put, self, buffer, first, pattern, value, lanes):
             self.store(buffer, first + pattern, value, lanes)
 
-    def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+    def passes(self, buffer: Buffer, start: int, pattern: Index | None, lanes: int, write: bool) -> None:
         """Advance the time by a load or store without values, of `lanes` elements per thread at start + pattern.
 
         start: the same in all lanes. pattern: a static array that lives as long as the program; None for 0.
@@ -360,7 +361,7 @@ class RunningWarp:
         """
         timed_access.passes(self, buffer, start, pattern, lanes, write)
 
-    def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
+    def passes_at(self, buffer: Buffer, index: Index, lanes: int, write: bool) -> None:
         """Advance the time by an access at dynamic positions; see `passes`."""
         timed_access.passes_at(self, buffer, index, lanes, write)
 
@@ -388,14 +389,14 @@ class RunningWarp:
         """Execute mma.m8n8k4."""
         warp_mma.multiply_quads(self, d, a, b, c, product)
 
-    def shared_address(self, buffer: SharedBuffer, index: Any) -> Any:
+    def shared_address(self, buffer: SharedBuffer, index: Index) -> Any:
         """Return the shared::cluster address of an element: cluster_ctarank << 24 | byte offset.
         Faults: out-of-bounds."""
         if not (isinstance(index, int) and 0 <= index < buffer.size):
             access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
 
-    def global_address(self, buffer: GlobalBuffer, index: Any) -> Any:
+    def global_address(self, buffer: GlobalBuffer, index: Index) -> Any:
         """Return the 64-bit address of an element of global memory.
         Faults: out-of-bounds."""
         access.check_bounds(self, buffer, access.active(self, index), 1)

@@ -52,7 +52,7 @@ class BoundKernel:
     and `TirxError` for a kernel that the GPU's architecture cannot execute.
     """
 
-    def __init__(self, func: PrimFunc, args: Sequence[Any], question: Question) -> None:
+    def __init__(self, func: PrimFunc, args: Sequence[object], question: Question) -> None:
         self.question = question
         func, args = with_tensor_maps(named_apart(func), args)
         self.spec, self.data = question.gpu, question.data

@@ -20,7 +20,7 @@ from ..classes import MOST_CLASSES, Unequal
 from ..gpu import Gpu
 from ..machine import NO_TIME, NO_VALUES, WIDTHS
 from ..outcome import Outcome
-from ..outputs import unwritten_of
+from ..outputs import Unwritten, unwritten_of
 from ..setup import Part, Share
 from ..timing import Clock
 from .batches import BatchedGpu
@@ -186,12 +186,12 @@ def together(kernel: BoundKernel, portions: Sequence[Portion]) -> Outcome | None
     has findings.
     """
     first, arrays = portions[0], kernel.arrays
-    known = frozenset().union(*(each.known for each in portions))
+    known = frozenset[object]().union(*(each.known for each in portions))
     unknown = {kind: number for each in portions for kind, number in each.unknown.items() if kind not in known}
     if not all_checked(kernel, unknown.values()):
         return None
     buffers = {buffer.slot: buffer for buffer in kernel.image.globals}
-    found = []
+    found: list[Unwritten] = []
     for slot in portions[-1].marks:
         marks = [portion.marks[slot] for portion in portions if slot in portion.marks]
         granule = marks[0].granule

@@ -194,7 +194,7 @@ class Sampling:
         """Return the outcome of the whole launch, extrapolated from runs at the given points. alone: for a single
         cluster."""
         wave_ends, trip_ends = self._wave_ends(waves), self._trip_ends(trips, waves)
-        by_waves = []
+        by_waves: list[dict[str, float]] = []
         for count in wave_ends:
             runs = [outcomes[Size(count, each, alone)] for each in trip_ends]
             by_waves.append(_line(trip_ends, [_figures(run) for run in runs], self.whole.trips))

@@ -124,7 +124,7 @@ def run_sharded(kernel: BoundKernel) -> Outcome | None:
 
 
 @contextmanager
-def _released(lock: threading.Lock) -> Iterator[None]:
+def _released(lock: threading.Lock) -> Generator[None]:
     """Wait on exit until no thread holds the lock, since a thread may still write to a temporary folder."""
     try:
         yield

@@ -12,6 +12,11 @@ from ..timeline import Place, Track, TrackKind
 from .notes import SignalNote
 
 
+def _track(warp: Any) -> Track:
+    """The track of a `RecordedWarp`."""
+    return warp.log.track
+
+
 class RecordedMbarrier(Mbarrier):
     """An mbarrier that reports its changes to the recorder.
 
@@ -48,7 +53,7 @@ class RecordedMbarrier(Mbarrier):
     ) -> None:
         source = Track(cta.number, TrackKind.TENSOR)
         if signal is not Signal.COMMIT:
-            source = next((w.log.track for w in cta.warps if w.place == role), source)  # type: ignore[attr-defined]
+            source = next((_track(w) for w in cta.warps if w.place == role), source)
         self._changed(time, source, signal, 1, 0, span)
         super().arrive_async(cta, agent, released, time, signal, role, span)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tirx_mini.isa import START_BITS, Instruction, Operand, OperandKind
 
-from ..machine import WINDOW_BITS, Element, KernelImage, Locator, offset_of
+from ..machine import WINDOW_BITS, Element, KernelImage, Locator, Number, offset_of
 from .notes import Use, Written
 
 _UNTOLD = (OperandKind.REGISTERS, OperandKind.INSTRUCTION_DESCRIPTOR, OperandKind.GLOBAL)
@@ -53,7 +53,7 @@ class Names:
         return name if owner == rank else f"{name} of CTA rank {owner}"
 
     def call(
-        self, use: Use, operands: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
+        self, use: Use, operands: tuple[object, ...], attrs: Mapping[str, object], rank: int
     ) -> tuple[int | None, tuple[tuple[str, str], ...]]:
         """Return the (stage, displayed operands) of an instruction. Most calls are cached from another warp."""
         entry = use.entry
@@ -83,7 +83,7 @@ class Names:
         return tile
 
     def operands(
-        self, entry: Instruction, values: tuple[Any, ...], attrs: Mapping[str, Any], rank: int
+        self, entry: Instruction, values: tuple[Any, ...], attrs: Mapping[str, object], rank: int
     ) -> tuple[tuple[str, str], ...]:
         """Return the displayed operands and modifiers of a call."""
         tellers = self._tellers.get(entry.name)
@@ -100,7 +100,7 @@ class Names:
         return (*told, *self._modifiers(entry, attrs)) if attrs else tuple(told)
 
     @staticmethod
-    def _modifiers(entry: Instruction, attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def _modifiers(entry: Instruction, attrs: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         """Yield the modifiers that differ from their defaults."""
         for attribute in entry.attributes:
             value = attrs.get(attribute.name, attribute.default)
@@ -126,7 +126,7 @@ def _descriptor(names: Names, value: Any, rank: int) -> str:
     return names.shared((value & START_BITS) << 4 | rank << WINDOW_BITS, rank)
 
 
-def _number(names: Names, value: Any, rank: int) -> str:
+def _number(names: Names, value: Number, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) and value.ndim else str(value)
 
 
@@ -134,7 +134,7 @@ def _tmem(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else f"lane {value >> 16}, column {value & 0xFFFF}"
 
 
-def _condition(names: Names, value: Any, rank: int) -> str:
+def _condition(names: Names, value: object, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else str(bool(value)).lower()
 
 
@@ -143,7 +143,7 @@ _TELLERS: Mapping[OperandKind, _Teller] = {
 }  # fmt: skip
 
 
-def plain_operands(values: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
+def plain_operands(values: tuple[object, ...]) -> tuple[tuple[str, str], ...]:
     """Return the displayed operands of a plain access: the destination of a store and the source of a load."""
     told = [value.buffer if isinstance(value, Written) else str(value) for value in values]
     return tuple(zip(("to", "from") if len(told) > 1 else ("buffer",), told, strict=False))

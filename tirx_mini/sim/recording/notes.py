@@ -69,7 +69,7 @@ class WarpLog:
     rank: int
     start: float
     end: float
-    flat: list[Any] = field(default_factory=list)
+    flat: list[Any] = field(default_factory=list[Any])
 
     @property
     def steps(self) -> Iterator[Step]:
@@ -80,7 +80,8 @@ class WarpLog:
     @property
     def uses(self) -> set[Use]:
         """The distinct actions of all steps."""
-        return set(self.flat[:: len(Step._fields)])
+        uses: list[Use] = self.flat[:: len(Step._fields)]
+        return set(uses)
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,8 @@ class Notes:
     """All notes of one run. ctas: by number."""
 
     image: KernelImage
-    warps: list[WarpLog] = field(default_factory=list)
-    ctas: dict[int, CtaLog] = field(default_factory=dict)
-    signals: list[SignalNote] = field(default_factory=list)
-    copies: list[CopyNote] = field(default_factory=list)
-    mmas: list[MmaNote] = field(default_factory=list)
+    warps: list[WarpLog] = field(default_factory=list[WarpLog])
+    ctas: dict[int, CtaLog] = field(default_factory=dict[int, CtaLog])
+    signals: list[SignalNote] = field(default_factory=list[SignalNote])
+    copies: list[CopyNote] = field(default_factory=list[CopyNote])
+    mmas: list[MmaNote] = field(default_factory=list[MmaNote])

@@ -58,7 +58,7 @@ class TimelineRecorder:
             )
         )  # fmt: skip
 
-    def multiplying(self, pipe: Any, batch: Any, first: float, end: float) -> None:
+    def multiplying(self, pipe: object, batch: Any, first: float, end: float) -> None:
         """Record that a tensor core executes a batch of MMAs from `first` to `end`."""
         mmas = batch.products
         if not mmas:
@@ -68,7 +68,7 @@ class TimelineRecorder:
         note.fresh = tuple(each.column for each in mmas if not each.accumulate)
         self._running.setdefault(pipe, deque()).append(note)
 
-    def multiplied(self, pipe: Any, batch: Any) -> None:
+    def multiplied(self, pipe: object, batch: Any) -> None:
         """Record the completion of a batch, before it signals its barriers."""
         if batch.products:
             running = self._running[pipe]

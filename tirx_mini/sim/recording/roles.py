@@ -20,8 +20,8 @@ def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
     The role is common to all warps with the same number in CTAs of the same rank, since a CTA may have no tile; and to
     a warpgroup that issues MMAs as a whole, since one of its warps may issue the stores of all.
     """
-    issued = {log.track: frozenset(filter(None, map(_part, log.uses))) for log in logs}
-    there = frozenset().union(*issued.values())
+    issued = {log.track: frozenset(part for use in log.uses if (part := _part(use))) for log in logs}
+    there = frozenset[str]().union(*issued.values())
     together = {(log.rank, _group(log)) for log in logs if any(map(_of_warpgroup, log.uses))}
 
     def peers_of(log: WarpLog) -> tuple[int, bool, int | None]:

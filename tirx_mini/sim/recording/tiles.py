@@ -22,7 +22,7 @@ class _Work:
     """The MMAs of one tile. end: the end of the last one, in cycles."""
 
     end: float = 0.0
-    begun: set[object] = field(default_factory=set)
+    begun: set[object] = field(default_factory=set[object])
 
 
 @dataclass(frozen=True)

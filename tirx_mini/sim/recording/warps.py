@@ -11,7 +11,7 @@ import numpy as np
 
 from tirx_mini.isa import Instruction, OperandKind
 
-from ..machine import GlobalBuffer, KernelImage, RunningWarp, SharedBuffer, Wait
+from ..machine import GlobalBuffer, Index, KernelImage, Number, RunningWarp, SharedBuffer, Wait
 from ..ordering import Agent
 from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Step, Use, Written
 
@@ -39,20 +39,20 @@ class RecordedWarp(RunningWarp):
         super().resume()
         self.log.end = self.time
 
-    def load(self, buffer: Buffer, index: Any, lanes: int = 1) -> Any:
+    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Any:
         begin = self.time
         value = super().load(buffer, index, lanes)
         use = LOAD if isinstance(buffer, SharedBuffer) else GLOBAL_LOAD
         self.note((use, begin, self.time, self.span, (buffer.name,), NOTHING, None))
         return value
 
-    def store(self, buffer: Buffer, index: Any, value: Any, lanes: int = 1, in_cta: bool | None = None) -> None:
+    def store(self, buffer: Buffer, index: Index, value: Number, lanes: int = 1, in_cta: bool | None = None) -> None:
         begin = self.time
         super().store(buffer, index, value, lanes, in_cta)
         use = STORE if isinstance(buffer, SharedBuffer) else GLOBAL_STORE
         self.note((use, begin, self.time, self.span, (self._written(buffer, index, lanes),), NOTHING, None))
 
-    def copy(self, dst: Buffer, dst_index: Any, src: Buffer, src_index: Any, lanes: int = 1) -> None:
+    def copy(self, dst: Buffer, dst_index: Index, src: Buffer, src_index: Index, lanes: int = 1) -> None:
         begin = self.time
         super().copy(dst, dst_index, src, src_index, lanes)
         use = COPY if isinstance(dst, SharedBuffer) else GLOBAL_COPY
@@ -60,24 +60,24 @@ class RecordedWarp(RunningWarp):
         self.note((use, begin, self.time, self.span, (written, src.name), NOTHING, None))
 
     def move(
-        self, dst: Buffer, first: int, pattern: Any, src: Buffer, src_first: int, src_pattern: Any, lanes: int = 1
+        self, dst: Buffer, first: int, pattern: Index, src: Buffer, src_first: int, src_pattern: Index, lanes: int = 1
     ) -> None:
         self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
-    def put(self, buffer: Buffer, first: int, pattern: Any, value: Any, lanes: int = 1) -> None:
+    def put(self, buffer: Buffer, first: int, pattern: Index, value: Number, lanes: int = 1) -> None:
         self.store(buffer, first + pattern, value, lanes)
 
-    def passes(self, buffer: Buffer, start: int, pattern: Any, lanes: int, write: bool) -> None:
+    def passes(self, buffer: Buffer, start: int, pattern: Index | None, lanes: int, write: bool) -> None:
         begin = self.time
         super().passes(buffer, start, pattern, lanes, write)
         self._note_passed(buffer, start if pattern is None else start + pattern, lanes, write, begin)
 
-    def passes_at(self, buffer: Buffer, index: Any, lanes: int, write: bool) -> None:
+    def passes_at(self, buffer: Buffer, index: Index, lanes: int, write: bool) -> None:
         begin = self.time
         super().passes_at(buffer, index, lanes, write)
         self._note_passed(buffer, index, lanes, write, begin)
 
-    def _note_passed(self, buffer: Buffer, index: Any, lanes: int, write: bool, begin: float) -> None:
+    def _note_passed(self, buffer: Buffer, index: Index, lanes: int, write: bool, begin: float) -> None:
         """Record an access without data as `load`, `store` and `copy` would: a store right after a load is a copy."""
         shared, flat = isinstance(buffer, SharedBuffer), self.log.flat
         if not write:
@@ -93,7 +93,7 @@ class RecordedWarp(RunningWarp):
             return
         self.note((STORE if shared else GLOBAL_STORE, begin, self.time, self.span, (written,), NOTHING, None))
 
-    def _written(self, buffer: Buffer, index: Any, lanes: int) -> Written | str:
+    def _written(self, buffer: Buffer, index: Index, lanes: int) -> Written | str:
         """Return the destination of a store: the name of a shared buffer, or the extent in global memory."""
         if isinstance(buffer, SharedBuffer):
             return buffer.name
@@ -121,14 +121,16 @@ def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., An
     """Return a function that calls `execute` and records the call."""
     use = Use(entry.awaits if entry.waits_at_named_barrier else entry.name, entry)
 
+    blocks: Callable[..., Generator[Wait, None, object]] = execute
+
     def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
         begin, span = w.time, w.span
-        result = yield from execute(gpu, w, *operands, **attrs)
+        result = yield from blocks(gpu, w, *operands, **attrs)
         w.note((use, begin, w.time, span, operands, attrs, w.awaited))
         w.awaited = None
         return result
 
-    def passing(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
+    def passing(gpu: object, w: RecordedWarp, *operands: object, **attrs: object) -> Any:
         begin = w.time
         result = execute(gpu, w, *operands, **attrs)
         w.note((use, begin, w.time, w.span, operands, attrs, None))
@@ -140,10 +142,10 @@ def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., An
     return passing if at is None else _noting_names(use, execute, at)
 
 
-def _noting_names(use: Use, execute: Callable[..., Any], at: int) -> Callable[..., Any]:
+def _noting_names(use: Use, execute: Callable[..., object], at: int) -> Callable[..., Any]:
     """Return a recording function for an instruction whose operand `at` is an object, recorded by name."""
 
-    def passing(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Any:
+    def passing(gpu: object, w: RecordedWarp, *operands: object, **attrs: object) -> Any:
         begin = w.time
         result = execute(gpu, w, *operands, **attrs)
         buffer = getattr(operands[at], "buffer", None)

@@ -44,7 +44,7 @@ class Clock:
         self._at_once: deque[tuple[Action, tuple[Any, ...]]] | None = deque() if rng is None else None
         """The actions posted for the current time; they follow all events posted for that time earlier."""
 
-    def at(self, time: float, owner: EventOwner | None, action: Action, *args: Any) -> None:
+    def at(self, time: float, owner: EventOwner | None, action: Action, *args: object) -> None:
         """Call ``action(*args)`` when the clock reaches `time` (now, if that has passed).
 
         owner: the owner of the event; None for bookkeeping of time itself, which is never delayed.

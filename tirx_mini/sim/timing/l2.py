@@ -8,8 +8,8 @@ a B200, the partitions are the two dies). The last lines of a tile come from the
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
 
 from tirx_mini.hardware import GpuSpec
 
@@ -25,12 +25,12 @@ class Partition:
     in a sampled run, the last request of each tile, and its arrival.
     """
 
-    tiles: OrderedDict[Any, float] = field(default_factory=OrderedDict)
-    arrivals: dict[Any, Arrival] = field(default_factory=dict)
-    touched: dict[Any, tuple[float, Arrival]] = field(default_factory=dict)
+    tiles: OrderedDict[Hashable, float] = field(default_factory=OrderedDict[Hashable, float])
+    arrivals: dict[Hashable, Arrival] = field(default_factory=dict[Hashable, Arrival])
+    touched: dict[Hashable, tuple[float, Arrival]] = field(default_factory=dict[Hashable, tuple[float, Arrival]])
     nbytes: float = 0.0
 
-    def keep(self, key: Any, nbytes: float, there: Arrival, room: float) -> None:
+    def keep(self, key: object, nbytes: float, there: Arrival, room: float) -> None:
         """Insert a tile, and evict the least recently used tiles if it does not fit."""
         self.tiles[key] = nbytes
         self.arrivals[key] = there
@@ -63,14 +63,14 @@ class L2:
         if self._first_store is None:
             self._first_store = now
 
-    def holds(self, key: Any) -> bool:
+    def holds(self, key: object) -> bool:
         """Return whether any partition holds or awaits a tile; a hit makes the tile the most recently used."""
         found = [partition for partition in self._partitions if key in partition.tiles]
         for partition in found:
             partition.tiles.move_to_end(key)
         return bool(found)
 
-    def read(self, number: int, key: Any, nbytes: int, now: float) -> Arrival | None:
+    def read(self, number: int, key: object, nbytes: int, now: float) -> Arrival | None:
         """Return the time at which a tile reaches a partition for one of its SMs; None on a miss, which HBM must
         `fill`."""
         mine = self._partitions[number]
@@ -85,18 +85,18 @@ class L2:
         self._use(mine, key, nbytes, there, now)
         return there
 
-    def fill(self, number: int, key: Any, nbytes: int, arrival: Arrival, now: float) -> Arrival:
+    def fill(self, number: int, key: object, nbytes: int, arrival: Arrival, now: float) -> Arrival:
         """Fill a tile from HBM, half of it through the other partition; return its time of arrival."""
         there = arrival[0] + self._far, arrival[1] + self._far
         self._use(self._partitions[number], key, nbytes, there, now)
         return there
 
-    def write(self, key: Any, nbytes: int) -> None:
+    def write(self, key: object, nbytes: int) -> None:
         """Insert a stored tile into the partitions that own its lines."""
         for partition in self._partitions:
             partition.keep(key, nbytes / len(self._partitions), (0.0, 0.0), self._room)
 
-    def _arrival(self, partition: Partition, key: Any, now: float) -> Arrival | None:
+    def _arrival(self, partition: Partition, key: object, now: float) -> Arrival | None:
         there = partition.arrivals.get(key)
         if there is None and key in partition.touched:
             when, arrival = partition.touched[key]
@@ -104,7 +104,7 @@ class L2:
                 return arrival
         return there
 
-    def _use(self, partition: Partition, key: Any, nbytes: int, there: Arrival, now: float) -> None:
+    def _use(self, partition: Partition, key: object, nbytes: int, there: Arrival, now: float) -> None:
         if key in partition.tiles:
             partition.tiles.move_to_end(key)
         else:

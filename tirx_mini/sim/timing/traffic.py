@@ -66,7 +66,9 @@ class Traffic:
         self.hbm_bytes = 0
         self.shared_bytes = 0.0
 
-    def generic(self, sm: SmTraffic, time: float, slot: int, where: Any, width: int, count: int, write: bool) -> float:
+    def generic(
+        self, sm: SmTraffic, time: float, slot: int, where: object, width: int, count: int, write: bool
+    ) -> float:
         """Transfer items of a warp's load or store, and return the completion time."""
         return self.serve(sm, time, *self.touch(slot, where, width, count), write)
 
@@ -112,7 +114,7 @@ class Traffic:
         passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)
         return passed + (-(-issues // spec.loads_in_flight) - 1) * spec.l2_latency
 
-    def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
+    def load_tile(self, sm: SmTraffic, key: object, nbytes: int, arrived: Callable[[float, float], None]) -> None:
         """Start a bulk load of the tile `key`, and report its arrival with `arrived(first, last)`.
 
         If SMs contend for the L2, its slices are unequally loaded, and the last bytes come from the busiest one.
@@ -136,7 +138,7 @@ class Traffic:
 
         self._answers.serve(sm.loads, nbytes, answered)
 
-    def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
+    def store_tile(self, sm: SmTraffic, time: float, key: object, nbytes: int) -> float:
         """Start a bulk store of the tile `key`, and return its completion time."""
         if not self._warm:
             self.cached.begin_store(self._clock.now)
@@ -192,7 +194,7 @@ class Traffic:
 class Untimed(Traffic):
     """A memory system without bandwidth limits, for a run that needs only results."""
 
-    def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
+    def touch(self, slot: int, where: object, width: int, count: int) -> tuple[int, int]:
         """See `Traffic.touch`."""
         return 0, 0
 
@@ -204,12 +206,12 @@ class Untimed(Traffic):
         """See `Traffic.load`."""
         return time + self.spec.l2_latency
 
-    def load_tile(self, sm: SmTraffic, key: Any, nbytes: int, arrived: Callable[[float, float], None]) -> None:
+    def load_tile(self, sm: SmTraffic, key: object, nbytes: int, arrived: Callable[[float, float], None]) -> None:
         """See `Traffic.load_tile`."""
         last = self._clock.now + self.spec.l2_latency
         arrived(last, last)
 
-    def store_tile(self, sm: SmTraffic, time: float, key: Any, nbytes: int) -> float:
+    def store_tile(self, sm: SmTraffic, time: float, key: object, nbytes: int) -> float:
         """See `Traffic.store_tile`."""
         return time + self.spec.l2_latency
 
@@ -230,12 +232,12 @@ class Untimed(Traffic):
         return time
 
 
-def through_l2(where: Any, width: int, count: int) -> int:
+def through_l2(where: np.ndarray | int, width: int, count: int) -> int:
     """Return the bytes that `count` items of `width` bytes at indices `where` move through the L2, in whole sectors."""
     return max(count * width, SECTOR * _sectors(where, width))
 
 
-def _sectors(where: Any, width: int) -> int:
+def _sectors(where: np.ndarray | int, width: int) -> int:
     """Return the total number of sectors that each instruction touches; adjacent lanes share sectors."""
     if not isinstance(where, np.ndarray):
         return 1

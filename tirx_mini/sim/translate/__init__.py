@@ -63,7 +63,7 @@ class Translation:
 
 def translate(
     func: PrimFunc,
-    scalars: tuple[Any, ...] = (),
+    scalars: tuple[object, ...] = (),
     *,
     data: bool = True,
     cut: Cut | None = None,
@@ -125,7 +125,7 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Any:
     return program
 
 
-def _forget(filename: str, text: tuple[Any, ...]) -> None:
+def _forget(filename: str, text: tuple[object, ...]) -> None:
     """Drop the text of a deleted function, unless a function of the same name has replaced it."""
     if linecache.cache.get(filename) is text:
         del linecache.cache[filename]
@@ -217,7 +217,7 @@ def _narrowest(func: PrimFunc) -> dict[Buffer, int]:
     return grain
 
 
-def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[Any, ...]) -> None:
+def _declare_scalars(func: PrimFunc, statements: Statements, scalars: tuple[object, ...]) -> None:
     """Declare the scalar parameters, which are constants of the run."""
     params = [param for param in func.params if isinstance(param, Var)]
     for param, value in zip(params, scalars, strict=True):

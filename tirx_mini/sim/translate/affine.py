@@ -15,8 +15,8 @@ class Terms:
     """A constant plus a sum of coefficient * value, with separate lists for static and other values."""
 
     constant: int = 0
-    static: list[tuple[int, Value]] = field(default_factory=list)
-    other: list[tuple[int, Value]] = field(default_factory=list)
+    static: list[tuple[int, Value]] = field(default_factory=list[tuple[int, Value]])
+    other: list[tuple[int, Value]] = field(default_factory=list[tuple[int, Value]])
 
     def add(self, terms: Terms, factor: int = 1) -> None:
         self.constant += factor * terms.constant

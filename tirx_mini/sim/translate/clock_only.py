@@ -55,7 +55,7 @@ class ClockStatements(Statements):
         self.data = False
         self.storage.alone = True
         self.bursts = cut.known_mmas
-        self._alike = represented_loops(func, needed) if cut == Cut() else frozenset()
+        self._alike: frozenset[Loop] = represented_loops(func, needed) if cut == Cut() else frozenset()
         self.leading = False
         """Whether the current statement is in a loop that one warp executes for its warpgroup."""
         self.each = ""

@@ -69,7 +69,7 @@ def asks_once(node: Stmt | Expr) -> bool:
     entry = instruction_of(node) if isinstance(node, Call) else None
     if entry is not None and entry.barrier is BarrierEffect.TEST:
         return True
-    return any(asks_once(child) for child in children(node) if isinstance(child, (Stmt, Expr)))
+    return any(map(asks_once, children(node)))
 
 
 def waits_for_memory(loop: While | For) -> bool:

@@ -43,8 +43,8 @@ class Needed:
     vars: bound variables. buffers: registers and shared memory, by their declarations. Both by identity.
     """
 
-    vars: set[Var] = field(default_factory=set)
-    buffers: set[Buffer] = field(default_factory=set)
+    vars: set[Var] = field(default_factory=set[Var])
+    buffers: set[Buffer] = field(default_factory=set[Buffer])
 
     def has(self, target: Var | Buffer) -> bool:
         """Return whether a variable or buffer is computed."""

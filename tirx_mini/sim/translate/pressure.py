@@ -72,7 +72,7 @@ class _Lives:
         for node in children(stmt):
             if isinstance(node, Stmt):
                 self.block(node)
-            elif isinstance(node, Expr):
+            else:
                 self._step(node)
 
     def _step(self, node: Stmt | Expr) -> None:
@@ -87,7 +87,7 @@ class _Lives:
         for node in children(loop):
             if isinstance(node, Stmt):
                 self.block(node)
-            elif isinstance(node, Expr):
+            else:
                 self._step(node)
         self._now += 2
         inside, self._life = self._life, before

@@ -46,9 +46,9 @@ class Cut:
     the loops that one warp executes for its warpgroup.
     """
 
-    middle: dict[For, tuple[int, int]] = field(default_factory=dict)
-    tiles: dict[While, int] = field(default_factory=dict)
-    skips: dict[BufferStore, int] = field(default_factory=dict)
+    middle: dict[For, tuple[int, int]] = field(default_factory=dict[For, tuple[int, int]])
+    tiles: dict[While, int] = field(default_factory=dict[While, int])
+    skips: dict[BufferStore, int] = field(default_factory=dict[BufferStore, int])
     led: Led = field(default_factory=Led)
     known_mmas: bool = False
 
@@ -164,7 +164,7 @@ def _rings(loop: For) -> Iterator[_Ring]:
         if size is None or not 1 < size <= RING or not _goes_round(node.a, loop.var):
             continue
         by_number = any(child is loop.var for child in walk(node.a))
-        state = frozenset() if by_number else _scalars(node.a)
+        state: frozenset[Buffer] = frozenset() if by_number else _scalars(node.a)
         if node.op in ("%", "//"):
             yield _Ring(size, state)
         elif node.op == ">>":

@@ -79,8 +79,8 @@ def led_loops(func: PrimFunc) -> Led:
     """Return the outermost loops that one warp of each warpgroup can execute for all four."""
     groups = _warpgroups(func, needed(func))
     found = dict(_outermost(func.body, groups))
-    divergent: frozenset[Loop] = frozenset().union(*(group.divergent for group in groups))
-    return Led(frozenset(found), frozenset().union(*found.values()), divergent)
+    divergent = frozenset(loop for group in groups for loop in group.divergent)
+    return Led(frozenset(found), frozenset[Stmt]().union(*found.values()), divergent)
 
 
 def _outermost(

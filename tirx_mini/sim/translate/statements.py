@@ -7,7 +7,7 @@ code after a possible exit runs only if some lanes remain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -284,7 +284,7 @@ class Statements:
         return f"{outer}.minus({self.loops[-1].gone})" if self._may_lose_lanes(stmt) else outer
 
     @contextmanager
-    def _region(self, head: str, mask: str) -> Iterator[None]:
+    def _region(self, head: str, mask: str) -> Generator[None]:
         self.regions += 1
         with self.out.block(head):
             self.out.line(f"w.select({mask})")
@@ -334,7 +334,7 @@ class Statements:
         return name
 
     @contextmanager
-    def _loop(self, loop: Loop, head: str) -> Iterator[None]:
+    def _loop(self, loop: Loop, head: str) -> Generator[None]:
         self.loops.append(loop)
         with self.out.block(head):
             yield

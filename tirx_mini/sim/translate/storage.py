@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -76,19 +76,19 @@ class Storage:
     # -- reading -------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def peeking(self) -> Iterator[None]:
+    def peeking(self) -> Generator[None]:
         """Read shared memory without advancing time, in a run without data."""
         with self._reading("peek"):
             yield
 
     @contextmanager
-    def spending(self) -> Iterator[None]:
+    def spending(self) -> Generator[None]:
         """Read shared memory only for its time, except for indices of other reads, without checks."""
         with self._reading("spend"):
             yield
 
     @contextmanager
-    def _reading(self, verb: str) -> Iterator[None]:
+    def _reading(self, verb: str) -> Generator[None]:
         before, self._verb = self._verb, verb
         yield
         self._verb = before

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import ml_dtypes
 import numpy as np
 
-from tirx_mini.isa import greatest, least
+from tirx_mini.isa import greatest, least, where
 
 from ..facts import Fact, Fault
-from ..machine import EMPTY, POLL_CYCLES, Divergence, Mask, Wait
+from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait
 
 MAX_POLLS = 20_000
 """The number of polls after which a warp is considered to wait forever."""
@@ -50,16 +50,16 @@ class IndexOverflow(Fact):
     bits: int
 
 
-def floor_div(w: Any, a: Any, b: Any) -> Any:
+def floor_div(w: object, a: Index, b: Index) -> Index:
     """Return ``a // b``; a zero divisor in an active lane is recorded and replaced by 1."""
     return a // _divisor(w, b)
 
 
-def floor_mod(w: Any, a: Any, b: Any) -> Any:
+def floor_mod(w: object, a: Index, b: Index) -> Index:
     return a % _divisor(w, b)
 
 
-def trunc_div(w: Any, a: Any, b: Any) -> Any:
+def trunc_div(w: object, a: Index, b: Index) -> Index:
     """Return ``a / b`` of integers, rounded towards zero as in C."""
     b = _divisor(w, b)
     quotient = abs(a) // abs(b)
@@ -68,7 +68,7 @@ def trunc_div(w: Any, a: Any, b: Any) -> Any:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def _divisor(w: Any, b: Any) -> Any:
+def _divisor(w: Any, b: Index) -> Index:
     """Return the divisor, with zeros replaced by 1: the result is unspecified, and hardware does not trap (PTX ISA:
     div, rem)."""
     if isinstance(b, np.ndarray):
@@ -84,29 +84,29 @@ def _divisor(w: Any, b: Any) -> Any:
     return b
 
 
-def shift_left(a: Any, b: Any, bits: int) -> Any:
+def shift_left(a: Index, b: Index, bits: int) -> Index:
     """Return ``a << b``; 0 if b is not below `bits` (PTX ISA: shl clamps the shift amount)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, count = _with_count(a, np.clip(b, 0, bits - 1))
-        return np.where((b >= 0) & (b < bits), a << count, a.dtype.type(0))
+        shifted, count = _with_count(a, np.clip(b, 0, bits - 1))
+        return np.where((b >= 0) & (b < bits), shifted << count, shifted.dtype.type(0))
     return a << b if 0 <= b < bits else 0
 
 
-def shift_right(a: Any, b: Any, bits: int) -> Any:
+def shift_right(a: Index, b: Index, bits: int) -> Index:
     """Return ``a >> b``; all sign bits if b is not below `bits` (PTX ISA: shr)."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, count = _with_count(a, np.where((b >= 0) & (b < bits), b, bits - 1))
-        return a >> count
+        shifted, count = _with_count(a, np.where((b >= 0) & (b < bits), b, bits - 1))
+        return shifted >> count
     return a >> (b if 0 <= b < bits else bits - 1)
 
 
-def _with_count(a: Any, count: Any) -> tuple[Any, Any]:
+def _with_count(a: Index, count: Index) -> tuple[np.ndarray, np.ndarray]:
     """Return a shift operand and its count with a common dtype: NumPy cannot shift uint64 by int64."""
-    a = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, np.uint64 if a >= 2**63 else np.int64)
-    return a, np.asarray(count).astype(a.dtype)
+    shifted = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, np.uint64 if a >= 2**63 else np.int64)
+    return shifted, np.asarray(count).astype(shifted.dtype)
 
 
-def float_to_int(value: Any, low: int, high: int) -> Any:
+def float_to_int(value: Number, low: int, high: int) -> Any:
     """Round towards zero and saturate; NaN becomes 0 (PTX ISA: cvt)."""
     if isinstance(value, np.ndarray):
         wide = np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -124,12 +124,13 @@ def float_to_int(value: Any, low: int, high: int) -> Any:
 _WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn, ml_dtypes.float4_e2m1fn)
 
 
-def finite(value: Any, kind: Any) -> Any:
+def finite(value: Number, kind: Any) -> Any:
     """Clamp a value to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
 
     So does NaN in a type without NaN (PTX ISA: cvt, .satfinite).
     """
-    limit = float(ml_dtypes.finfo(kind).max)
+    # ml_dtypes gives this class no types
+    limit = float(ml_dtypes.finfo(kind).max)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     near = np.clip(value, -limit, limit)
     if kind in _WITHOUT_NAN:
         return np.where(np.isnan(near), np.asarray(near).dtype.type(limit), near)[()]
@@ -171,7 +172,7 @@ def poll(w: Any, steady: bool) -> Wait:
     return Poll(w, w.time, w.span)
 
 
-def signed(w: Any, value: Any, low: int, high: int) -> Any:
+def signed(w: Any, value: Index, low: int, high: int) -> Index:
     """Wrap a signed value of an address computation to its type, and record an overflow."""
     if not isinstance(value, np.ndarray):
         if low <= value <= high:
@@ -189,7 +190,7 @@ def signed(w: Any, value: Any, low: int, high: int) -> Any:
 
 def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:
     """Return `new` in the lanes of `mask`, `old` elsewhere."""
-    return np.where(mask.bits, new, old)
+    return where(mask.bits, new, old)
 
 
 def spread(value: Any, dtype: Any) -> np.ndarray:

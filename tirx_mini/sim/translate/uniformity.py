@@ -16,7 +16,6 @@ of disjoint warps cannot reach one another (each warp has its own registers).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ class Place:
     warps: int = -1
     blocks: tuple[tuple[Stmt, str], ...] = ()
 
-    def inside(self, stmt: Stmt, arm: str, **changes: Any) -> Place:
+    def inside(self, stmt: Stmt, arm: str, **changes: object) -> Place:
         """Return the start of a block of `stmt`."""
         return replace(self, blocks=(*self.blocks, (stmt, arm)), **changes)
 
@@ -100,13 +99,13 @@ class Uniformity:
     """
 
     launch: Launch
-    lanes: set[Buffer] = field(default_factory=set)
-    varying_vars: set[Var] = field(default_factory=set)
-    unsteady_vars: set[Var] = field(default_factory=set)
-    ragged: set[Stmt] = field(default_factory=set)
-    assigned_first: set[Buffer] = field(default_factory=set)
-    addressed: set[Buffer] = field(default_factory=set)
-    ranges: dict[Buffer, tuple[int, int]] = field(default_factory=dict)
+    lanes: set[Buffer] = field(default_factory=set[Buffer])
+    varying_vars: set[Var] = field(default_factory=set[Var])
+    unsteady_vars: set[Var] = field(default_factory=set[Var])
+    ragged: set[Stmt] = field(default_factory=set[Stmt])
+    assigned_first: set[Buffer] = field(default_factory=set[Buffer])
+    addressed: set[Buffer] = field(default_factory=set[Buffer])
+    ranges: dict[Buffer, tuple[int, int]] = field(default_factory=dict[Buffer, tuple[int, int]])
 
     @property
     def size(self) -> tuple[int, ...]:

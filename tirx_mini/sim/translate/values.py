@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -146,7 +145,9 @@ def _or(a: Value, b: Value) -> tuple[int, int]:
     return integer_range(a.dtype)
 
 
-_BITWISE: Mapping[str, Callable[[int, int], int]] = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
+_BITWISE: Mapping[str, Callable[[int, int], int]] = {
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+}  # fmt: skip
 BOUNDS: Mapping[str, Callable[[Value, Value], tuple[int, int]]] = {
     "+": lambda a, b: (a.low + b.low, a.high + b.high),
     "-": lambda a, b: (a.low - b.high, a.high - b.low),

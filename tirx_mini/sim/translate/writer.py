@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ class Writer:
         self.lines.append(INDENT * self._depth + text)
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str) -> Generator[None]:
         """Emit the lines written inside as the body of the compound statement `head`; an empty body becomes `pass`."""
         self.settle()
         self.line(head)
@@ -69,7 +69,7 @@ class Writer:
             self._pending_cost = 0
 
     @contextmanager
-    def dropped(self) -> Iterator[None]:
+    def dropped(self) -> Generator[None]:
         """Discard the lines written inside, but keep their cost."""
         first, span = len(self.lines), self._span
         yield
@@ -78,7 +78,7 @@ class Writer:
         self._span = span
 
     @contextmanager
-    def free(self) -> Iterator[None]:
+    def free(self) -> Generator[None]:
         """Ignore the cost of the lines written inside, because it is already counted."""
         cost = self._pending_cost
         yield
@@ -96,7 +96,7 @@ class Writer:
         self._taken.add(name)
         return name
 
-    def object(self, prefix: str, value: Any, key: Any = None) -> str:
+    def object(self, prefix: str, value: object, key: object = None) -> str:
         """Return the name of `value` in generated code; equal keys share a name (default: the object itself)."""
         identity = (prefix, id(value) if key is None else key)
         name = self._objects.get(identity)
@@ -105,7 +105,7 @@ class Writer:
             self.namespace[name] = value
         return name
 
-    def per_warp(self, prefix: str, table: list[Any], key: Any) -> str:
+    def per_warp(self, prefix: str, table: list[Any], key: object) -> str:
         """Return the name of a local that holds ``table[w.warp_id]``."""
         identity = (prefix, key)
         name = self._objects.get(identity)

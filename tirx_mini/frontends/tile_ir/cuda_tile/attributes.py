@@ -22,7 +22,7 @@ class Dense:
     values: np.ndarray
 
     @staticmethod
-    def of(element: str | Scalar, values: Any) -> Dense:
+    def of(element: str | Scalar, values: object) -> Dense:
         """Convert numbers to the element type; integers wrap around."""
         name = str(element)
         dtype = DTYPES[name]
@@ -112,7 +112,7 @@ IDENTITIES = sequence(Codec(lambda value, _: f"{value.numbers()} : {value.elemen
 """``[0.0 : f32, 0 : i32]``: one for each operand of a reduction."""
 
 
-def bracketed(keyword: str, *words: str, default: Any = REQUIRED) -> Codec:
+def bracketed(keyword: str, *words: str, default: object = REQUIRED) -> Codec:
     """Return the codec of a bracketed keyword attribute such as ``rounding<zero>``."""
 
     def parse(p: Parser) -> str:

@@ -114,7 +114,7 @@ def same_elements(names: str) -> Verify:
     return verify
 
 
-def only(attribute: str, value: Any, elements: tuple[str, ...]) -> Verify:
+def only(attribute: str, value: object, elements: tuple[str, ...]) -> Verify:
     """Verify that an attribute has `value` only for the given result element types."""
 
     def verify(op: Op) -> Iterator[str]:

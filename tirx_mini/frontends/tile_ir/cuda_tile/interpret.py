@@ -240,7 +240,7 @@ MEANINGS: Mapping[OpKind, Meaning] = MappingProxyType(
 
 
 def interpret(
-    module: Module, name: str, args: Sequence[Any], grid: Sequence[int], write: Callable[[str], object] | None = None
+    module: Module, name: str, args: Sequence[object], grid: Sequence[int], write: Callable[[str], object] | None = None
 ) -> None:
     """Interpret the entry `name` over a grid of up to three dimensions; stores modify the arrays of `args`.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tirx_mini.ir import (
     BOOL,
@@ -114,7 +113,7 @@ def _high_product(a: Expr, b: Expr) -> Expr:
 # -- floating-point numbers ----------------------------------------------------------------------------------------
 
 
-def instruction(name: str, *args: Expr, **modifiers: Any) -> Expr:
+def instruction(name: str, *args: Expr, **modifiers: object) -> Expr:
     """Return a call of a per-thread float32 instruction."""
     operands, attrs = TABLE[name].bind(args, modifiers)
     return Call(FLOAT32, name, operands, attrs)
@@ -125,7 +124,7 @@ def reciprocal(x: Expr) -> Expr:
     return instruction("rcp.approx", x, ftz=False)
 
 
-def _special(name: str, scale: float = 1.0, factor: float = 1.0, **modifiers: Any) -> Compute:
+def _special(name: str, scale: float = 1.0, factor: float = 1.0, **modifiers: object) -> Compute:
     """Return the function factor * instruction(scale * x), computed in float32 and rounded to the type of x."""
 
     def compute(x: Expr) -> Expr:

@@ -54,7 +54,7 @@ class Slot:
         return held if self.memory is None else Pointers(self.memory, held)
 
 
-def _slot(emitter: Emitter, value: Value, example: Any) -> Slot:
+def _slot(emitter: Emitter, value: Value, example: object) -> Slot:
     """Allocate a slot for values like `example`."""
     if not isinstance(example, (Tile, Expr, Pointers)):
         return Slot(value, None, constant=example)
@@ -65,7 +65,7 @@ def _slot(emitter: Emitter, value: Value, example: Any) -> Slot:
     return Slot(value, emitter.local(value.hint or "x", count, example.dtype), memory)
 
 
-def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[Any]) -> None:
+def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[object]) -> None:
     """Store new values to all slots at once, computing all of them before any is overwritten."""
     buffers = {slot.buffer for slot in slots if slot.buffer is not None}
     ready = []
@@ -181,7 +181,7 @@ def _if(emitter: Emitter, op: Op) -> None:
     _start(emitter, slots, op.results)
 
 
-def _late_slot(emitter: Emitter, value: Value, example: Any) -> Slot:
+def _late_slot(emitter: Emitter, value: Value, example: object) -> Slot:
     """Create a slot whose buffer is declared later, before the branches."""
     with emitter.block():
         return _slot(emitter, value, example)

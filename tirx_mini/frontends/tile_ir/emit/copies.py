@@ -87,7 +87,7 @@ def _async_load(emitter: Emitter, op: Op) -> None:
     emitter.set(op.result, None)
 
 
-def copy_async(emitter: Emitter, dst: Any, src: Any, **options: Any) -> TileCall:
+def copy_async(emitter: Emitter, dst: object, src: object, **options: object) -> TileCall:
     """Return a TMA copy issued by the executing thread."""
     return OPS["copy_async"].build(dst, src, dispatch="tma", span=emitter.span, scope="thread", **options)
 

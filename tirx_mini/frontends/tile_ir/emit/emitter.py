@@ -148,19 +148,19 @@ class Emitter:
         """Return the element of a memory buffer at a flat offset."""
         return BufferLoad(buffer.dtype, buffer, (place,), span=self.span)
 
-    def instruction(self, name: str, *args: Any, **modifiers: Any) -> Stmt:
+    def instruction(self, name: str, *args: object, **modifiers: object) -> Stmt:
         """Return an instruction executed for its side effect."""
         return Evaluate(self._call(name, "handle", args, modifiers), span=self.span)
 
-    def issue(self, name: str, *args: Any, **modifiers: Any) -> None:
+    def issue(self, name: str, *args: object, **modifiers: object) -> None:
         """Emit an instruction."""
         self.add(self.instruction(name, *args, **modifiers))
 
-    def value_of(self, name: str, dtype: str, *args: Any, **modifiers: Any) -> Expr:
+    def value_of(self, name: str, dtype: str, *args: object, **modifiers: object) -> Expr:
         """Return the result of an instruction."""
         return self._call(name, dtype, args, modifiers)
 
-    def _call(self, name: str, dtype: str, args: tuple[Any, ...], modifiers: dict[str, Any]) -> Call:
+    def _call(self, name: str, dtype: str, args: tuple[object, ...], modifiers: dict[str, Any]) -> Call:
         operands, attrs = TABLE[name].bind(args, modifiers)
         return Call(DataType(dtype), name, operands, attrs, span=self.span)
 
@@ -214,7 +214,7 @@ class Emitter:
         """Declare registers at this point that later statements already use."""
         self.add(*(AllocBuffer(buffer, span=self.span) for buffer in buffers))
 
-    def shared(self, name: str, shape: tuple[int, ...], dtype: str, layout: Any = None, align: int = 0) -> Buffer:
+    def shared(self, name: str, shape: tuple[int, ...], dtype: str, layout: object = None, align: int = 0) -> Buffer:
         """Allocate shared memory for the lifetime of the kernel."""
         buffer = Buffer(name, shape, DataType(dtype), "shared", layout, align=align, span=self.span)
         self._shared.append(buffer)
@@ -287,7 +287,7 @@ class Emitter:
         """Return the code generated for a program value."""
         return self.values[value]
 
-    def set(self, value: Value, emitted: Any) -> None:
+    def set(self, value: Value, emitted: object) -> None:
         """Set the code of a program value; a tile with several uses is computed once."""
         if isinstance(emitted, Tile) and value in self.again and emitted.buffer is None:
             emitted = replace(emitted, over=None)
@@ -297,7 +297,7 @@ class Emitter:
             emitted = self.bind(value.hint or "v", emitted)
         self.set_held(value, emitted)
 
-    def set_held(self, value: Value, emitted: Any) -> None:
+    def set_held(self, value: Value, emitted: object) -> None:
         """Set the code of a program value that is held in registers or variables."""
         if isinstance(emitted, Tile) and emitted.buffer is not None and value in self.again:
             self.pinned.add(emitted.buffer)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=Enum)
 
 
-def constant_int(value: Any, what: str) -> int:
+def constant_int(value: object, what: str) -> int:
     """Return an integer compile-time constant. what: its name in messages, such as "the axis"."""
     number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int):
@@ -41,27 +41,27 @@ def constant_int(value: Any, what: str) -> int:
     return number
 
 
-def constant_bool(value: Any, what: str) -> bool:
+def constant_bool(value: object, what: str) -> bool:
     if not isinstance(plain(value), bool):
         raise TileTypeError(f"{what} must be True or False, not {describe(value)}")
     return plain(value)
 
 
-def constant_ints(value: Any, what: str) -> tuple[int, ...]:
+def constant_ints(value: object, what: str) -> tuple[int, ...]:
     """Return a tuple of integer constants; a single integer becomes a 1-tuple."""
     if not isinstance(value, tuple):
         return (constant_int(value, what),)
     return tuple(constant_int(item, f"item {i} of {what}") for i, item in enumerate(value))
 
 
-def shape_of(value: Any, what: str = "the shape") -> tuple[int, ...]:
+def shape_of(value: object, what: str = "the shape") -> tuple[int, ...]:
     """Return the shape of a tile, whose extents are constant powers of two."""
     shape = constant_ints(value, what)
     tile_type(int32, shape)
     return shape
 
 
-def axis_of(value: Any, rank: int, what: str = "axis") -> int:
+def axis_of(value: object, rank: int, what: str = "axis") -> int:
     """Return an axis normalised to 0 … rank - 1; negative axes count from the end."""
     axis = constant_int(value, what)
     if not -rank <= axis < rank:
@@ -69,7 +69,7 @@ def axis_of(value: Any, rank: int, what: str = "axis") -> int:
     return axis % rank
 
 
-def dtype_of(value: Any, what: str = "dtype") -> DType:
+def dtype_of(value: object, what: str = "dtype") -> DType:
     if isinstance(value, DType):
         return value
     found = stands_for(value)
@@ -80,7 +80,7 @@ def dtype_of(value: Any, what: str = "dtype") -> DType:
     )
 
 
-def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
+def keyword(value: object, kind: type[E], what: str, *allowed: E) -> E:
     """Return a member of an enumeration, restricted to `allowed` if given."""
     if not isinstance(value, kind):
         raise TileTypeError(f"{what} must be one of ct.{kind.__name__}, not {describe(value)}")
@@ -90,7 +90,7 @@ def keyword(value: Any, kind: type[E], what: str, *allowed: E) -> E:
     return value
 
 
-def typed(value: Any) -> Any:
+def typed(value: object) -> Any:
     """Convert a Python value to tile code: NumPy numbers become strictly typed constants, and dtypes cuTile's."""
     if type(value) is tuple:
         return tuple(typed(item) for item in value)
@@ -100,13 +100,13 @@ def typed(value: Any) -> Any:
     return stands_for(value) or value
 
 
-def array_of(value: Any, what: str) -> ArrayValue:
+def array_of(value: object, what: str) -> ArrayValue:
     if not isinstance(value, ArrayValue):
         raise TileTypeError(f"{what} expects an array, not {describe(value)}")
     return value
 
 
-def tile_of(tr: Tracer, value: Any, what: str) -> TileValue:
+def tile_of(tr: Tracer, value: object, what: str) -> TileValue:
     """Return a tile; a constant becomes a scalar of its own type."""
     if isinstance(value, TileValue):
         return value
@@ -115,7 +115,7 @@ def tile_of(tr: Tracer, value: Any, what: str) -> TileValue:
     raise TileTypeError(f"{what} must be a tile or a number, not {describe(value)}")
 
 
-def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue:
+def materialize(tr: Tracer, value: object, dtype: DType | None = None) -> TileValue:
     """Materialise a constant as a scalar, of `dtype` or of its own type."""
     number = plain(value)
     own = value.dtype if isinstance(value, Strict) else default_dtype(number)
@@ -127,9 +127,9 @@ def materialize(tr: Tracer, value: Any, dtype: DType | None = None) -> TileValue
     return tr.emit.constant(bool(number) if wanted.is_bool else number, wanted)
 
 
-def cast_to(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
-    """Convert a tile or number implicitly to `dtype`, which must be the common type: wider, or a float for an integer.
-    """
+def cast_to(tr: Tracer, value: object, dtype: DType, what: str) -> TileValue:
+    """Convert a tile or number implicitly to `dtype`, which must be the common type: wider,
+    or a float for an integer."""
     if is_constant(value) and own_dtype(value) is None:
         number = plain(value)
         if isinstance(number, float) and not dtype.is_float:
@@ -149,7 +149,7 @@ def _cast_hint(dtype: DType) -> str:
     return f"convert it: `x.astype(ct.{dtype})`"
 
 
-def fill_of(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
+def fill_of(tr: Tracer, value: object, dtype: DType, what: str) -> TileValue:
     """Convert any number to `dtype` for a new tile."""
     if is_constant(value):
         return materialize(tr, plain(value), dtype)
@@ -158,7 +158,7 @@ def fill_of(tr: Tracer, value: Any, dtype: DType, what: str) -> TileValue:
     raise TileTypeError(f"{what} must be a number or a scalar, not {describe(value)}")
 
 
-def scalar_index(tr: Tracer, value: Any, what: str) -> TileValue:
+def scalar_index(tr: Tracer, value: object, what: str) -> TileValue:
     """Return a scalar integer index, widened to at least int32."""
     if isinstance(value, TileValue) and value.shape == () and value.dtype.is_integer:
         return tr.emit.wide(value, 32)
@@ -168,7 +168,7 @@ def scalar_index(tr: Tracer, value: Any, what: str) -> TileValue:
     raise TileTypeError(f"{what} must be an integer, not {describe(value)}")
 
 
-def index_tuple(tr: Tracer, value: Any, rank: int, what: str = "the index") -> tuple[TileValue, ...]:
+def index_tuple(tr: Tracer, value: object, rank: int, what: str = "the index") -> tuple[TileValue, ...]:
     """Return one scalar integer per dimension, all of one type."""
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
@@ -179,7 +179,7 @@ def index_tuple(tr: Tracer, value: Any, rank: int, what: str = "the index") -> t
     return tuple(tr.emit.cast(s, int64) if bits > 32 else s for s in scalars)
 
 
-def axes_order(value: Any, rank: int) -> tuple[int, ...]:
+def axes_order(value: object, rank: int) -> tuple[int, ...]:
     """Return the axis order of `load` and `store`: "C", "F" or a permutation."""
     if value == "C":
         return tuple(range(rank))
@@ -190,7 +190,7 @@ def axes_order(value: Any, rank: int) -> tuple[int, ...]:
     return permutation(value, rank, "order")
 
 
-def permutation(value: Any, rank: int, what: str) -> tuple[int, ...]:
+def permutation(value: object, rank: int, what: str) -> tuple[int, ...]:
     axes = tuple(axis_of(a, rank, f"an axis of {what}") for a in constant_ints(value, what))
     if sorted(axes) != list(range(rank)):
         raise TileShapeError(f"{what}={constant_ints(value, what)} is not a permutation of {rank} axes")
@@ -221,6 +221,6 @@ def common_dtype(x: Any, y: Any) -> DType:
     return promote(default_dtype(x), default_dtype(y))
 
 
-def own_dtype(value: Any) -> DType | None:
+def own_dtype(value: object) -> DType | None:
     """Return the type of a tile or strictly typed constant, or None for a loosely typed constant."""
     return value.dtype if isinstance(value, (TileValue, Strict)) else None

@@ -88,7 +88,7 @@ class Branches(Carrying):
         return Path(block, end, self.frame.names, self.order.state, where)
 
     def _merge(
-        self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, Any], tokens: Mapping[int, Tokens],
+        self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, object], tokens: Mapping[int, Tokens],
         wanted: frozenset[str], returned: bool = False,
     ) -> Any:  # fmt: skip
         """Terminate both arms, and continue with the merged variables.
@@ -128,7 +128,7 @@ class Branches(Carrying):
         self.frame.names = {n: v for n, v in merged.items() if v is not MISSING}
         return None
 
-    def _unify(self, name: str, a: Any, b: Any, arms: Sequence[Path], yields: list[list[Value]]) -> Any:
+    def _unify(self, name: str, a: object, b: object, arms: Sequence[Path], yields: list[list[Value]]) -> Any:
         """Merge the values of a variable after a branch into a template, and append each arm's value to `yields`."""
         if same_constant(a, b):
             return b if isinstance(b, Strict) else a
@@ -145,7 +145,7 @@ class Branches(Carrying):
             into += [t.value for t in tiles]
         return template
 
-    def _template(self, a: Any, b: Any) -> Any:
+    def _template(self, a: object, b: object) -> Any:
         """Return a template of a variable's type after a branch; a tile's type takes precedence over a constant's."""
         tile = next((v for v in (a, b) if isinstance(v, TileValue)), None)
         if tile is not None:
@@ -166,7 +166,7 @@ class Branches(Carrying):
         return made if isinstance(made, tuple) else (made,)
 
     def _leave(
-        self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, Any], tokens: Mapping[int, Tokens]
+        self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, object], tokens: Mapping[int, Tokens]
     ) -> Exit:
         """Trace an `if` with one arm that leaves the loop; the iteration continues with the other arm."""
         context: LoopContext = self.frame.loops[-1]
@@ -198,7 +198,7 @@ class Branches(Carrying):
         self.order.put(roots, list(made[len(yields) :]))
         return Exit(How.CONTINUE)
 
-    def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: Any, otherwise: Any) -> Any:
+    def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: object, otherwise: object) -> Any:
         """Trace ``x if condition else y``, whose arms are syntax trees or values."""
         names, tokens = self.frame.names, self.order.state
         arms = []
@@ -219,7 +219,7 @@ class Branches(Carrying):
         return self._merge(condition, arms, names, tokens, frozenset(), returned=True)
 
 
-def _undefined(arms: Sequence[Path], a: Any, b: Any) -> Undefined:
+def _undefined(arms: Sequence[Path], a: object, b: object) -> Undefined:
     """Return the value of a variable that only one arm assigns."""
     for arm, value in zip(arms, (a, b), strict=True):
         if value is MISSING:

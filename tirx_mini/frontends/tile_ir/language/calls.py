@@ -66,7 +66,7 @@ _MOST_RECURSION = 32
 class Calls(Tracer):
     """Traces calls. Operations emit code; program functions are traced inline in their own frame."""
 
-    def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def call(self, function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         if isinstance(function, Operation):
             return self._operation(function, args, kwargs)
         if function is dataclasses.replace and args and is_record(args[0]):
@@ -96,7 +96,7 @@ class Calls(Tracer):
             )
         return self._python(function, args, kwargs)
 
-    def _operation(self, function: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _operation(self, function: Operation, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         choice = next((a for a in (*args, *kwargs.values()) if isinstance(a, ChoiceValue)), None)
         if choice is not None:
             return self.chosen(choice, function, args, kwargs)  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ class Calls(Tracer):
 
     # -- Python's own functions ----------------------------------------------------------------------------------------
 
-    def _python(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _python(self, function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         if function in _handled:
             return _handled[function](self, *args, **kwargs)
         if isinstance(function, (BuiltinFunctionType, type)) and function in _AS_OPERATION:
@@ -152,7 +152,7 @@ class Calls(Tracer):
 
     # -- Functions of the program --------------------------------------------------------------------------------------
 
-    def _inline(self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _inline(self, function: FunctionType, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """Trace a Python function inline at its call site, and return its value."""
         if is_context_manager(function):
             raise TileTypeError(
@@ -162,7 +162,7 @@ class Calls(Tracer):
         return self.enter(source, source.node, function, names, None, self.emit.span)
 
     def bound(
-        self, function: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, function: FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> tuple[FunctionSource, dict[str, Any]]:
         """Return the source of a Python function and its variables at the start of a call.
 
@@ -177,14 +177,14 @@ class Calls(Tracer):
         bound.apply_defaults()
         return source, {name: tuple(v) if isinstance(v, list) else v for name, v in bound.arguments.items()}
 
-    def _inline_closure(self, closure: Closure, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _inline_closure(self, closure: Closure, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         outer: Frame = closure.frame
         name = closure.node.name if isinstance(closure.node, ast.FunctionDef) else "<lambda>"
         names = self._bind(name, closure.node.args, outer, args, kwargs)
         return self.enter(outer.source, closure.node, outer.function, names, outer, self.emit.span)
 
     def _bind(
-        self, name: str, params: ast.arguments, outer: Frame, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, name: str, params: ast.arguments, outer: Frame, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> dict[str, Any]:
         """Bind the arguments of a function defined in tile code to its parameters."""
         kinds = inspect.Parameter
@@ -251,14 +251,14 @@ class Calls(Tracer):
 # -- Builtins ----------------------------------------------------------------------------------------------------------
 
 
-def _range(tr: Tracer, *args: Any) -> RangeValue:
+def _range(tr: Tracer, *args: object) -> RangeValue:
     if not 1 <= len(args) <= 3:
         raise TileTypeError(f"range takes 1 to 3 numbers, not {len(args)}")
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     return RangeValue(start, stop, step)
 
 
-def _extreme(tr: Tracer, name: str, args: Sequence[Any]) -> Any:
+def _extreme(tr: Tracer, name: str, args: Sequence[object]) -> Any:
     items = args[0] if len(args) == 1 and isinstance(args[0], tuple) else tuple(args)
     if not items:
         raise TileTypeError(f"{name} needs at least one value")
@@ -278,7 +278,7 @@ def _tuple(tr: Tracer, items: Any = ()) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _bool(tr: Tracer, value: Any = False) -> Any:
+def _bool(tr: Tracer, value: object = False) -> Any:
     return tr.condition(value, "the argument of bool")
 
 
@@ -288,11 +288,11 @@ def _len(tr: Tracer, value: Any) -> int:
     return len(value)
 
 
-def _str(tr: Tracer, value: Any = "") -> Any:
+def _str(tr: Tracer, value: object = "") -> Any:
     return Formatted(((value, ""),)) if isinstance(value, (TileValue, Formatted)) else str(plain(value))
 
 
-def _getattr(tr: Tracer, owner: Any, name: Any, *default: Any) -> Any:
+def _getattr(tr: Tracer, owner: object, name: object, *default: object) -> Any:
     try:
         return tr.attribute(owner, plain(name))  # type: ignore[attr-defined]
     except TileTypeError:
@@ -301,7 +301,7 @@ def _getattr(tr: Tracer, owner: Any, name: Any, *default: Any) -> Any:
         raise
 
 
-def _hasattr(tr: Tracer, owner: Any, name: Any) -> bool:
+def _hasattr(tr: Tracer, owner: object, name: object) -> bool:
     try:
         tr.attribute(owner, plain(name))  # type: ignore[attr-defined]
     except TileTypeError:
@@ -309,7 +309,7 @@ def _hasattr(tr: Tracer, owner: Any, name: Any) -> bool:
     return True
 
 
-def _type(tr: Tracer, value: Any) -> Any:
+def _type(tr: Tracer, value: object) -> Any:
     if isinstance(value, TileValue):
         raise TileTypeError(f"`type` of {describe(value)}: use `.dtype`")
     return type(plain(value))
@@ -322,7 +322,7 @@ _handled: Mapping[Any, Callable[..., Any]] = MappingProxyType({
 })  # fmt: skip
 
 
-def _computes_constants(function: Any) -> bool:
+def _computes_constants(function: object) -> bool:
     """Return whether a Python function accepts constants: numeric builtins, `math` and string methods."""
     if function in _CONSTANT_ONLY:
         return True

@@ -70,11 +70,11 @@ class LoopContext:
 class Carrying(Tracer):
     """Handles values that regions take and yield: tiles in variables, and memory tokens of arrays."""
 
-    def _dynamic(self, value: Any) -> Any:
+    def _dynamic(self, value: object) -> Any:
         """Convert a value to its carried form, in which constants become scalars of their own types."""
         return map_leaves(lambda leaf: materialize(self, leaf) if is_constant(leaf) else leaf, value)
 
-    def one_of_arrays(self, first: Sequence[Any], others: Sequence[Any]) -> ChoiceValue | None:
+    def one_of_arrays(self, first: Sequence[object], others: Sequence[object]) -> ChoiceValue | None:
         """Return one array to stand for argument arrays of the same dtype and rank that may be exchanged."""
         items: list[Any] = []
         for value in (*first, *others):
@@ -86,16 +86,16 @@ class Carrying(Tracer):
         ordered = tuple(sorted(items, key=lambda item: item.root))
         return ChoiceValue(materialize(self, ordered.index(items[0]), int32), ordered)
 
-    def _tiles(self, value: Any) -> list[TileValue]:
+    def _tiles(self, value: object) -> list[TileValue]:
         return [leaf for leaf in leaves(value) if isinstance(leaf, TileValue)]
 
-    def _rebuilt(self, value: Any, tiles: list[Value]) -> Any:
+    def _rebuilt(self, value: object, tiles: list[Value]) -> Any:
         """Rebuild a value of the same structure from new tiles, consuming them from the front of `tiles`."""
         return map_leaves(
             lambda leaf: TileValue(tiles.pop(0), leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf, value
         )
 
-    def _conform(self, template: Any, value: Any, name: str, before: str, after: str) -> list[TileValue]:
+    def _conform(self, template: object, value: object, name: str, before: str, after: str) -> list[TileValue]:
         """Return the tiles of `value`, checked against the types of `template`; constants adopt these types."""
         if isinstance(value, Undefined):
             raise TileTypeError(f"the variable `{name}` has no value {value.why}", hint="assign it on every path")
@@ -135,12 +135,12 @@ class Carrying(Tracer):
         return values + self.order.start(context.roots)
 
 
-def _fits(value: Any, dtype: DType) -> bool:
+def _fits(value: object, dtype: DType) -> bool:
     """Return whether a constant has the given dtype, explicitly or by default."""
     return (own_dtype(value) or default_dtype(plain(value))) == dtype
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     """Return whether two compile-time values are equal."""
     if isinstance(a, TileValue) or isinstance(b, TileValue):
         return False
@@ -150,7 +150,7 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def _type_hint(name: str, template: Any, value: Any) -> str | None:
+def _type_hint(name: str, template: object, value: object) -> str | None:
     if isinstance(template, TileValue) and template.shape == () and is_constant(value) and own_dtype(value) is None:
         number = plain(value)
         if isinstance(number, int) and template.dtype == float32:

@@ -25,7 +25,7 @@ _VIEWS = ("slice", "tiled_view", "get_raw_memory")
 class Choices(Branches):
     """Traces operations on arrays that are selected at run time."""
 
-    def element(self, items: tuple[Any, ...], index: Any) -> Any:
+    def element(self, items: tuple[object, ...], index: object) -> Any:
         """Return an element of a list of arrays."""
         number = plain(index)
         if isinstance(number, int) and not isinstance(number, bool):
@@ -36,10 +36,12 @@ class Choices(Branches):
         first, *others = items
         return ChoiceValue(chosen, items) if others else first
 
-    def chosen(self, choice: ChoiceValue, function: Operation, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def chosen(
+        self, choice: ChoiceValue, function: Operation, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> Any:
         """Trace an operation that has `choice` as an argument."""
 
-        def apply(item: Any) -> Any:
+        def apply(item: object) -> Any:
             given = [item if a is choice else a for a in args]
             named = {name: item if a is choice else a for name, a in kwargs.items()}
             return self.call(function, given, named)
@@ -50,7 +52,7 @@ class Choices(Branches):
             return self.selected(choice.index, [apply(item) for item in choice.items])
         return self._one_of(choice.index, [lambda item=item: apply(item) for item in choice.items], 0)
 
-    def _one_of(self, index: TileValue, cases: Sequence[Callable[[], Any]], first: int) -> Any:
+    def _one_of(self, index: TileValue, cases: Sequence[Callable[[], object]], first: int) -> Any:
         """Trace the cases so that only the one selected by `index` executes, and return its value."""
         if len(cases) == 1:
             return cases[0]()

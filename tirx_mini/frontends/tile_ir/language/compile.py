@@ -66,7 +66,7 @@ class ConstantSpec:
         return hash(_exactly(self.value))
 
 
-def _exactly(value: Any) -> Any:
+def _exactly(value: object) -> Any:
     """Return a key of a constant that distinguishes 1, 1.0 and True, and 0.0 from -0.0."""
     if type(value) is tuple:
         return tuple(map(_exactly, value))
@@ -206,7 +206,7 @@ class _Items:
     repeated: bool
 
 
-def metadata_of(annotation: Any) -> tuple[Any, ...]:
+def metadata_of(annotation: object) -> tuple[Any, ...]:
     """Return the metadata of an annotation: that of ``Annotated[…]``, or a bare array annotation."""
     if isinstance(annotation, ArrayAnnotation):
         return (annotation,)
@@ -217,11 +217,11 @@ def metadata_of(annotation: Any) -> tuple[Any, ...]:
     return tuple(getattr(annotation, "__metadata__", ()))
 
 
-def is_constant_parameter(metadata: tuple[Any, ...]) -> bool:
+def is_constant_parameter(metadata: tuple[object, ...]) -> bool:
     return any(isinstance(m, ConstantAnnotation) or m is ConstantAnnotation for m in metadata)
 
 
-def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
+def item_annotations(metadata: tuple[object, ...], count: int) -> list[tuple[Any, ...]]:
     """Return the annotations of a tuple's items; those of the tuple apply to all."""
     own = tuple(m for m in metadata if not isinstance(m, _Items))
     found = next((m for m in metadata if isinstance(m, _Items)), None)
@@ -231,10 +231,10 @@ def item_annotations(metadata: tuple[Any, ...], count: int) -> list[tuple[Any, .
     return [own + item for item in items] + [own] * (count - len(items))
 
 
-def array_annotation(metadata: tuple[Any, ...]) -> DType | None:
+def array_annotation(metadata: tuple[object, ...]) -> DType | None:
     """Return the extent and stride type that an annotation requests, or None."""
     return next((m.index_dtype for m in metadata if isinstance(m, ArrayAnnotation)), None)
 
 
-def scalar_annotation(metadata: tuple[Any, ...]) -> DType | None:
+def scalar_annotation(metadata: tuple[object, ...]) -> DType | None:
     return next((m.dtype for m in metadata if isinstance(m, ScalarAnnotation)), None)

@@ -33,7 +33,7 @@ class DType:
     bitwidth: int
     arithmetic: bool = True
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         """Return a NumPy scalar of this type, in host code."""
         return numpy_dtype(self).type(value)
 
@@ -116,7 +116,7 @@ def from_numpy(dtype: Any) -> DType | None:
     return next((t for t in DTYPES if t is not tfloat32 and _NUMPY.get(t) == wanted), None)
 
 
-def from_torch(dtype: Any) -> DType | None:
+def from_torch(dtype: object) -> DType | None:
     """Return the type for a PyTorch dtype, or None for any other value, without importing PyTorch."""
     kind = type(dtype)
     if (kind.__module__, kind.__qualname__) != ("torch", "dtype"):
@@ -125,7 +125,7 @@ def from_torch(dtype: Any) -> DType | None:
     return next((t for t in DTYPES if t.name == {"bool": "bool_"}.get(name, name)), None)
 
 
-def stands_for(value: Any) -> DType | None:
+def stands_for(value: object) -> DType | None:
     """Return the type for a NumPy or PyTorch dtype or a NumPy scalar class, or None for other values."""
     if isinstance(value, np.dtype):
         return from_numpy(value)

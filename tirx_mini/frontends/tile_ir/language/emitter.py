@@ -71,7 +71,7 @@ class Emitter:
         attrs = {key: value for key, value in attrs.items() if value is not None and value is not False}
         return block.emit(CUDA_TILE.ops[name], *args, types=types, regions=regions, span=self.span, **attrs)
 
-    def tile(self, name: str, dtype: DType, shape: Sequence[int], *args: Any, **attrs: Any) -> TileValue:
+    def tile(self, name: str, dtype: DType, shape: Sequence[int], *args: object, **attrs: Any) -> TileValue:
         """Append an operation that returns a tile of `dtype` and `shape`."""
         values = [a.value if isinstance(a, TileValue) else a for a in args]
         made = self.emit(name, *values, types=[tile_type(dtype, shape)], **attrs)
@@ -96,7 +96,7 @@ class Emitter:
         finally:
             self.blocks.pop()
 
-    def constant(self, value: Any, dtype: DType, shape: Sequence[int] = ()) -> TileValue:
+    def constant(self, value: object, dtype: DType, shape: Sequence[int] = ()) -> TileValue:
         """Return a tile filled with one number; scalar constants are emitted once, in the prologue."""
         if len(shape) == 0:
             key = (dtype, repr(value))
@@ -105,13 +105,13 @@ class Emitter:
             return self._scalars[key]
         return self._constant(value, dtype, shape, first=False)
 
-    def table(self, values: Sequence[Any], dtype: DType, shape: Sequence[int]) -> TileValue:
+    def table(self, values: Sequence[object], dtype: DType, shape: Sequence[int]) -> TileValue:
         """Return a constant tile of given numbers in row-major order."""
         dense = Dense.of(dtype.element, np.asarray(values, dtype=object).reshape(tuple(shape)))
         made = self.emit("constant", types=[tile_type(dtype, shape)], value=dense)
         return TileValue(made, dtype, tuple(shape))
 
-    def _constant(self, value: Any, dtype: DType, shape: Sequence[int], first: bool) -> TileValue:
+    def _constant(self, value: object, dtype: DType, shape: Sequence[int], first: bool) -> TileValue:
         dense = Dense.of(dtype.element, value)
         made = self.emit("constant", types=[tile_type(dtype, shape)], value=dense, first=first)
         if first:
@@ -166,7 +166,7 @@ class Emitter:
 
     # -- Integer arithmetic on indices ---------------------------------------------------------------------------------
 
-    def index(self, name: str, x: TileValue, y: TileValue | int, **attrs: Any) -> TileValue:
+    def index(self, name: str, x: TileValue, y: TileValue | int, **attrs: object) -> TileValue:
         """Emit an integer operation on a tile and a tile or constant of its type."""
         other = self.constant(y, x.dtype, x.shape) if isinstance(y, int) else y
         return self.tile(name, x.dtype, x.shape, x, other, **attrs)

@@ -116,7 +116,7 @@ class Expressions(Tracer):
         self.emit.block.span = self.emit.span
         return self.operator(_BINARY[type(node.op)], left, right)
 
-    def operator(self, name: str, x: Any, y: Any) -> Any:
+    def operator(self, name: str, x: object, y: object) -> Any:
         """Evaluate a binary operator."""
         if _is_number(x) and _is_number(y):
             return self._number_operator(name, x, y)
@@ -132,14 +132,14 @@ class Expressions(Tracer):
         except TypeError:
             raise TileTypeError(f"`{SYMBOLS[name]}` is not defined for {describe(x)} and {describe(y)}") from None
 
-    def _number_operator(self, name: str, x: Any, y: Any) -> Any:
+    def _number_operator(self, name: str, x: object, y: object) -> Any:
         if name == "matmul":
             return self.call(_operation("matmul"), (x, y), {})
         if name == "pow":
             return self.call(_operation("pow"), (x, y), {})
         return binary(self, name, x, y)
 
-    def _tuples_equal(self, name: str, x: tuple[Any, ...], y: tuple[Any, ...]) -> Any:
+    def _tuples_equal(self, name: str, x: tuple[object, ...], y: tuple[object, ...]) -> Any:
         if len(x) != len(y):
             return name == "not_equal"
         found: Any = True
@@ -147,7 +147,7 @@ class Expressions(Tracer):
             found = self._both(found, self.operator("equal", a, b))
         return found if name == "equal" else self._not(found)
 
-    def _both(self, x: Any, y: Any) -> Any:
+    def _both(self, x: object, y: object) -> Any:
         a, b = (self.condition(v, "an operand of `and`") for v in (x, y))
         if isinstance(a, bool):
             return b if a else False
@@ -155,7 +155,7 @@ class Expressions(Tracer):
             return a if b else False
         return logical(self, "and", a, b)
 
-    def _not(self, value: Any) -> Any:
+    def _not(self, value: object) -> Any:
         if isinstance(value, TileValue):
             return bitwise_not.implementation(self, self.emit.cast(value, bool_))
         return not self.condition(value, "the operand of `not`")
@@ -182,7 +182,7 @@ class Expressions(Tracer):
             left = right
         return found
 
-    def _compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
+    def _compared(self, op: ast.cmpop, left: object, right: object) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = left is right or (is_constant(left) and is_constant(right) and plain(left) is plain(right))
             return same if isinstance(op, ast.Is) else not same
@@ -193,7 +193,7 @@ class Expressions(Tracer):
             return (plain(left) == plain(right)) is (name == "equal")
         return self.operator(name, left, right)
 
-    def _contained(self, item: Any, items: Any, negated: bool) -> Any:
+    def _contained(self, item: object, items: object, negated: bool) -> Any:
         if isinstance(items, (str, dict, frozenset, set, list)):
             return (plain(item) in items) is not negated
         if not isinstance(items, tuple):
@@ -204,7 +204,7 @@ class Expressions(Tracer):
             found = step if found is False else self._either(found, step)
         return self._not(found) if negated else found
 
-    def _either(self, x: Any, y: Any) -> Any:
+    def _either(self, x: object, y: object) -> Any:
         a, b = (self.condition(v, "an operand of `or`") for v in (x, y))
         if isinstance(a, bool):
             return True if a else b
@@ -277,7 +277,7 @@ class Expressions(Tracer):
         except (TypeError, KeyError, IndexError) as error:
             raise TileTypeError(f"{describe(value)} cannot be indexed so: {error}") from None
 
-    def _item(self, value: tuple[Any, ...], key: Any) -> Any:
+    def _item(self, value: tuple[object, ...], key: object) -> Any:
         if isinstance(value, ArrayList) and not isinstance(key, slice):
             return self.element(value, key)  # type: ignore[attr-defined]
         if isinstance(key, slice):
@@ -295,7 +295,7 @@ class Expressions(Tracer):
     def _attribute(self, node: ast.Attribute) -> Any:
         return self.attribute(self.evaluate(node.value), node.attr)
 
-    def attribute(self, owner: Any, name: str) -> Any:
+    def attribute(self, owner: object, name: str) -> Any:
         """Evaluate ``owner.name``."""
         if isinstance(owner, ChoiceValue):
             method = METHODS.get((type(owner.items[0]), name))
@@ -402,11 +402,11 @@ def _is_operation(name: str) -> bool:
     return name in OPERATIONS
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, TileValue) or is_constant(value)
 
 
-def _has_tiles(value: Any) -> bool:
+def _has_tiles(value: object) -> bool:
     if isinstance(value, tuple):
         return any(_has_tiles(v) for v in value)
     return isinstance(value, (TileValue, Formatted))

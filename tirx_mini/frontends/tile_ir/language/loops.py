@@ -42,7 +42,7 @@ class Loops(Carrying):
             return None
         return map_leaves(lambda leaf: self._zero(leaf), template)
 
-    def _zero(self, leaf: Any) -> Any:
+    def _zero(self, leaf: object) -> Any:
         if is_constant(leaf):
             leaf = materialize(self, leaf)
         return self.emit.constant(0, leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf
@@ -106,7 +106,7 @@ class Loops(Carrying):
         before = {name: frame.names[name] for name in names}
         return LoopContext(names, roots, before), [*initial, *self.order.start(roots)]
 
-    def _one_of_arrays(self, value: Any, node: ast.For | ast.While) -> Any:
+    def _one_of_arrays(self, value: object, node: ast.For | ast.While) -> Any:
         """Return a choice value for an argument array that the loop may exchange, else the value itself."""
         if not isinstance(value, ArrayValue):
             return value

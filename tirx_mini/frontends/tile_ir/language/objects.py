@@ -13,12 +13,12 @@ from .errors import TileTypeError
 from .values import MISSING, BoundFunction, field_names, is_record
 
 
-def is_object(value: Any) -> bool:
+def is_object(value: object) -> bool:
     """Return whether `value` is a dataclass object or named tuple of the program."""
     return is_record(value) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
-def is_kind(value: Any) -> bool:
+def is_kind(value: object) -> bool:
     """Return whether `value` is a dataclass or a named-tuple class."""
     return isinstance(value, type) and (dataclasses.is_dataclass(value) or issubclass(value, tuple))
 
@@ -51,7 +51,7 @@ def replaced(record: Any, changes: Mapping[str, Any]) -> Any:
         raise TileTypeError(f"dataclasses.replace(): {error}") from None
 
 
-def member(owner: Any, name: str) -> Any:
+def member(owner: object, name: str) -> Any:
     """Return the method `name` of an object or class, or its `Computed` value for a property.
 
     It is `MISSING` for a field, and for what no function of the program computes.

@@ -104,7 +104,7 @@ class Statements(Tracer):
         combined = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         self.assign(node.target, self.evaluate(combined))
 
-    def assign(self, target: ast.expr, value: Any) -> None:
+    def assign(self, target: ast.expr, value: object) -> None:
         """Bind a name, or a tuple of names."""
         if isinstance(target, ast.Name):
             if isinstance(value, TileValue) and not value.value.hint:
@@ -117,7 +117,7 @@ class Statements(Tracer):
         else:
             raise _immutable(target)
 
-    def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
+    def _unpack(self, target: ast.Tuple | ast.List, value: object) -> None:
         if not isinstance(value, tuple):
             raise TileTypeError(f"only a tuple can be unpacked, not {describe(value)}")
         starred = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]

@@ -27,7 +27,7 @@ MAX_ITEMS = 1000
 class Symbol:
     """A tile or array in a static expression, with known shape and dtype; arithmetic on it emits operations."""
 
-    def __init__(self, tr: Tracer, value: Any) -> None:
+    def __init__(self, tr: Tracer, value: object) -> None:
         self._tr, self.tile_value = tr, value
 
     def __getattr__(self, name: str) -> Any:
@@ -50,7 +50,7 @@ class Symbol:
     def __hash__(self) -> int:
         return id(self.tile_value)
 
-    def _apply(self, name: str, other: Any, swapped: bool = False) -> Any:
+    def _apply(self, name: str, other: object, swapped: bool = False) -> Any:
         x, y = from_python(self), from_python(other)
         return to_python(self._tr, binary(self._tr, name, *((y, x) if swapped else (x, y))))
 
@@ -94,7 +94,7 @@ class TypedInt(int):
     ndim = 0
 
 
-def to_python(tr: Tracer, value: Any) -> Any:
+def to_python(tr: Tracer, value: object) -> Any:
     """Convert a tile-code value for a static expression."""
     if isinstance(value, tuple):
         return tuple(to_python(tr, v) for v in value)
@@ -107,7 +107,7 @@ def to_python(tr: Tracer, value: Any) -> Any:
     return Symbol(tr, value) if isinstance(value, (TileValue, ArrayValue)) else value
 
 
-def from_python(value: Any) -> Any:
+def from_python(value: object) -> Any:
     """Convert the value of a static expression to tile code."""
     if isinstance(value, (tuple, list)):
         return tuple(from_python(v) for v in value)

@@ -23,7 +23,7 @@ class Operation:
     implementation: takes the tracer and the function's arguments, and emits cuda_tile.
     """
 
-    def __init__(self, name: str, implementation: Implementation, host: Callable[..., Any] | None = None) -> None:
+    def __init__(self, name: str, implementation: Implementation, host: Callable[..., object] | None = None) -> None:
         self.__name__ = self.__qualname__ = name
         self.__doc__ = implementation.__doc__
         self.implementation = implementation
@@ -34,7 +34,7 @@ class Operation:
         signature = inspect.signature(self.implementation)
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
-    def bind(self, args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    def bind(self, args: Iterable[object], kwargs: Mapping[str, object]) -> inspect.BoundArguments:
         """Bind the arguments to parameters. Raises `TileTypeError` for mismatches."""
         try:
             return self.__signature__.bind(*args, **kwargs)
@@ -46,7 +46,7 @@ class Operation:
     def parameters(self) -> tuple[inspect.Parameter, ...]:
         return tuple(self.__signature__.parameters.values())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.host is not None:
             return self.host(*args, **kwargs)
         raise TileSyntaxError(
@@ -64,7 +64,7 @@ METHODS: dict[tuple[type, str], Operation] = {}
 """Methods of values, by the class of the value and their name."""
 
 
-def operation(name: str, host: Callable[..., Any] | None = None) -> Callable[[Implementation], Operation]:
+def operation(name: str, host: Callable[..., object] | None = None) -> Callable[[Implementation], Operation]:
     """Define ``ct.name`` (decorator).
 
     host: the implementation in host code, for the few functions that are available there.
@@ -96,7 +96,7 @@ Hint = Any
 class ByTarget:
     """A value that depends on the architecture: ``ct.ByTarget(sm_100=8, default=2)``."""
 
-    def __init__(self, *, default: Any = None, **value_by_target: Any) -> None:
+    def __init__(self, *, default: object = None, **value_by_target: object) -> None:
         self.default = default
         self.values: Mapping[str, Any] = MappingProxyType(value_by_target)
 
@@ -149,13 +149,13 @@ class TileKernel:
     def __doc__(self) -> str | None:  # type: ignore[override]
         return self.function.__doc__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         raise TileSyntaxError(
             f"the kernel `{self.__name__}` cannot be called",
             hint=f"launch it: ct.launch(stream, grid, {self.__name__}, (argument, …))",
         )
 
-    def replace_hints(self, **hints: Any) -> TileKernel:
+    def replace_hints(self, **hints: object) -> TileKernel:
         """Return the same kernel with other options."""
         _check_hints(hints)
         return replace(self, hints=replace(self.hints, **hints))
@@ -164,7 +164,7 @@ class TileKernel:
 class _Marks(type):
     """The metaclass that makes `ct.kernel` both a decorator and the class of its results."""
 
-    def __call__(cls, function: Any = None, /, **hints: Any) -> Any:
+    def __call__(cls, function: object = None, /, **hints: object) -> Any:
         _check_hints(hints)
         if function is None:
             return lambda marked: kernel(marked, **hints)
@@ -172,7 +172,7 @@ class _Marks(type):
             raise TileTypeError(f"@ct.kernel marks a function, not {type(function).__name__}")
         return TileKernel(function, Hints(**hints))
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TileKernel)
 
 
@@ -219,7 +219,7 @@ class TileFunction:
     def __name__(self) -> str:
         return self.function.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.on_host:
             return self.function(*args, **kwargs)
         raise TileSyntaxError(
@@ -227,7 +227,7 @@ class TileFunction:
         )
 
 
-def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> Any:
+def function(func: object = None, /, *, host: bool = False, tile: bool = True) -> Any:
     """Mark a function for use in tile code: ``@ct.function``. Unmarked functions can be called as well.
 
     host: whether Python may call it.
@@ -260,7 +260,7 @@ class RawArrayMemory:
 class Slice:
     """An index of `load_advanced_indexing` along a dense dimension: ``ct.Slice(start, length)``."""
 
-    def __init__(self, start: Any, length: Any, /) -> None:
+    def __init__(self, start: object, length: object, /) -> None:
         self.start, self.length = start, length
 
 

@@ -69,7 +69,7 @@ class Tracer(ABC):
         """Evaluate an expression."""
 
     @abstractmethod
-    def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def call(self, function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """Trace a call and return its value."""
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Tracer(ABC):
         """Trace a loop."""
 
     @abstractmethod
-    def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: Any, otherwise: Any) -> Any:
+    def choose(self, node: ast.IfExp | ast.BoolOp, condition: TileValue, then: object, otherwise: object) -> Any:
         """Trace two alternative expressions, only one of which executes, and return the value."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Tracer(ABC):
         finally:
             self.emit.span = outer
 
-    def condition(self, value: Any, what: str) -> bool | TileValue:
+    def condition(self, value: object, what: str) -> bool | TileValue:
         """Return a condition: a compile-time truth value or a boolean scalar."""
         if isinstance(value, TileValue):
             if value.shape != ():

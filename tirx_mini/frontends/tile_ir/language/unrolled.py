@@ -21,7 +21,7 @@ COLLECTING = (tuple, sum, any, all, min, max)
 """Functions of Python that take a generator."""
 
 
-def is_context_manager(function: Any) -> bool:
+def is_context_manager(function: object) -> bool:
     """Return whether a function was created by `contextlib.contextmanager`."""
     inner = getattr(function, "__wrapped__", None)
     code = getattr(function, "__code__", None)

@@ -201,7 +201,7 @@ _OWN = (
 """Data classes that are not of the program."""
 
 
-def is_constant(value: Any) -> bool:
+def is_constant(value: object) -> bool:
     """Return whether `value` is a compile-time number, loosely or strictly typed."""
     return isinstance(value, (bool, int, float, Strict))
 
@@ -217,14 +217,14 @@ def same_constant(a: Any, b: Any) -> bool:
     return type(plain(a)) is type(plain(b)) and repr(plain(a)) == repr(plain(b))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a constant as a plain Python value, dropping strict types."""
     if isinstance(value, tuple):
         return tuple(plain(v) for v in value)
     return value.value if isinstance(value, Strict) else value
 
 
-def is_record(value: Any) -> bool:
+def is_record(value: object) -> bool:
     """Return whether `value` is a dataclass object of the program."""
     return dataclasses.is_dataclass(value) and not isinstance(value, (type, *_OWN))
 
@@ -249,12 +249,12 @@ def record_fields(value: Any) -> tuple[Any, ...]:
     return tuple(getattr(value, field.name) for field in dataclasses.fields(value))
 
 
-def with_fields(value: Any, items: tuple[Any, ...]) -> Any:
+def with_fields(value: object, items: tuple[object, ...]) -> Any:
     """Return an object of the same dataclass with the fields `items`."""
     return new_record(type(value), items)
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaves(value: object) -> Iterator[Any]:
     """Yield the leaves of a value, descending into tuples and dataclass fields."""
     if isinstance(value, ChoiceValue):
         yield value.index
@@ -279,7 +279,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     return function(value)
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Describe a value for an error message."""
     if isinstance(value, TileValue):
         return f"a scalar of {value.dtype}" if value.shape == () else f"a tile of {value.dtype} {value.shape}"

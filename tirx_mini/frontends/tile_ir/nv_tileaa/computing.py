@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,6 @@ def compute(op: Op, *operands: np.ndarray) -> np.ndarray:
     return _computed(same.of, SimpleNamespace(**own | dict(same.fixed)), element, *operands)
 
 
-def _computed(name: str, attrs: Any, element: str, *operands: np.ndarray) -> np.ndarray:
+def _computed(name: str, attrs: object, element: str, *operands: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.asarray(meanings.ELEMENTWISE[name](attrs, element, *operands))

@@ -128,7 +128,7 @@ _FULL: dict[str, Codec] = {"rounding_mode": attributes.FULL}
 
 def _same(
     dialect: Dialect, name: str, of: str, operands: str, kinds: Callable[[str], Verify],
-    attrs: dict[str, Codec] | None = None, fixed: Mapping[str, Any] = _NONE,
+    attrs: dict[str, Codec] | None = None, fixed: Mapping[str, object] = _NONE,
 ) -> OpKind:  # fmt: skip
     """Define an operation whose operands and result share one type."""
     first = operands.split()[0]
@@ -145,7 +145,7 @@ def _cast(
     of: str,
     before: Callable[[str], Verify],
     after: Callable[[str], Verify],
-    fixed: Mapping[str, Any] = _NONE,
+    fixed: Mapping[str, object] = _NONE,
 ) -> OpKind:
     attrs: dict[str, Codec] = {"rounding_mode": attributes.NEAREST} if of == "itof" else {}
     kind = ARITH.op(

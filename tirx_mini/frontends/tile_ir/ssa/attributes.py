@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from .core import REQUIRED, Codec, Parser
 
 
-def one_of(*words: str, default: Any = REQUIRED) -> Codec:
+def one_of(*words: str, default: object = REQUIRED) -> Codec:
     """Return the codec of a keyword attribute."""
     return Codec(lambda value, _: str(value), lambda p: p.word_of(words), default)
 

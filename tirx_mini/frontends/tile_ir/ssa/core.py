@@ -102,7 +102,7 @@ class Codec:
     default: Any = REQUIRED
     flag: bool = False
 
-    def __call__(self, default: Any) -> Codec:
+    def __call__(self, default: object) -> Codec:
         """Return the same codec with a default value: ``INT(0)``."""
         return replace(self, default=default)
 

@@ -98,7 +98,7 @@ class Parser:
     def symbol(self) -> str:
         return self.of("symbol", "a symbol")[1:]
 
-    def listed(self, opening: str, closing: str, item: Callable[[], Any]) -> list[Any]:
+    def listed(self, opening: str, closing: str, item: Callable[[], object]) -> list[Any]:
         """Parse a delimited list: ``opening item, item … closing``."""
         self.expect(opening)
         found: list[Any] = []

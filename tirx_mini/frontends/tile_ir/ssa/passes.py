@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from tirx_mini.ir import Pass, run_passes
 
@@ -17,7 +16,7 @@ Watch = Callable[[str, Module, Module], None]
 
 
 def run_verified(
-    module: Module, passes: Iterable[Pass[Module]], context: Any, watch: Watch | None = None, each: bool = True
+    module: Module, passes: Iterable[Pass[Module]], context: object, watch: Watch | None = None, each: bool = True
 ) -> Module:
     """Run all passes and return the module. each: verify after every pass that changes it, else only at the end."""
 

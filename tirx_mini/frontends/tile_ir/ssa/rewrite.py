@@ -59,7 +59,7 @@ class Rewriter(Builder):
         self.bind(op.results, (made,) if isinstance(made, Value) else tuple(made or ()))
         self.span = outer
 
-    def copy(self, op: Op, kind: OpKind | None = None, **attrs: Any) -> Op:
+    def copy(self, op: Op, kind: OpKind | None = None, **attrs: object) -> Op:
         """Append a copy with new operands and rewritten regions, optionally of another kind or with more attributes."""
         regions = tuple(self.region(region) for region in op.regions)
         results = tuple(Value(self.convert(v.type), v.hint) for v in op.results)

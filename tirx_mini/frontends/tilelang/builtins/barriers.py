@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.script import tirx as T
 
 from .operands import barrier, constant
@@ -13,7 +11,7 @@ BOTH_CTAS = 0b11
 
 
 @builtin("mbarrier.try_wait")
-def mbarrier_wait_parity(mbarrier: Any, parity: Any) -> None:
+def mbarrier_wait_parity(mbarrier: object, parity: object) -> None:
     """Wait until the phase of parity `parity` of a barrier is complete.
 
     mbarrier: the buffer of `T.alloc_barrier`, or an element of it. On a fresh barrier, parity 1 counts as complete.
@@ -23,7 +21,7 @@ def mbarrier_wait_parity(mbarrier: Any, parity: Any) -> None:
 
 
 @builtin("mbarrier.arrive", "mbarrier.arrive.remote")
-def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
+def mbarrier_arrive(mbarrier: object, cta_id: object = None) -> None:
     """Arrive once per thread at a barrier.
 
     cta_id: the rank in the cluster of the CTA whose barrier it is; None for this CTA's. PTX ISA: "mbarrier.arrive".
@@ -35,7 +33,7 @@ def mbarrier_arrive(mbarrier: Any, cta_id: Any = None) -> None:
 
 
 @builtin("mbarrier.arrive.remote")
-def ptx_arrive_cluster_barrier(mbarrier: Any, cta_id: Any) -> None:
+def ptx_arrive_cluster_barrier(mbarrier: object, cta_id: object) -> None:
     """Arrive once per thread at the barrier at the same offset in CTA `cta_id` of the cluster.
 
     PTX ISA: "mapa", "mbarrier.arrive".
@@ -44,7 +42,7 @@ def ptx_arrive_cluster_barrier(mbarrier: Any, cta_id: Any) -> None:
 
 
 @builtin("mbarrier.expect_tx")
-def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
+def mbarrier_expect_tx(mbarrier: object, tx: object) -> None:
     """Add `tx` to the bytes that must arrive before the barrier's current phase completes.
 
     It does not arrive. Each thread that executes it adds `tx`. PTX ISA: "mbarrier.expect_tx".
@@ -53,19 +51,19 @@ def mbarrier_expect_tx(mbarrier: Any, tx: Any) -> None:
 
 
 @builtin("mbarrier.try_wait")
-def barrier_wait(mbarrier: Any, parity: Any) -> None:
+def barrier_wait(mbarrier: object, parity: object) -> None:
     """Alias of `mbarrier_wait_parity`."""
     mbarrier_wait_parity(mbarrier, parity)
 
 
 @builtin("mbarrier.arrive")
-def barrier_arrive(mbarrier: Any) -> None:
+def barrier_arrive(mbarrier: object) -> None:
     """Arrive at a barrier of this CTA, as `mbarrier_arrive` does."""
     mbarrier_arrive(mbarrier)
 
 
 @builtin("cp.async.mbarrier.arrive.noinc")
-def cp_async_barrier_noinc(barrier: Any) -> None:
+def cp_async_barrier_noinc(barrier: object) -> None:
     """Arrive once per thread when all its earlier cp.async copies are done; the count includes this arrival.
 
     PTX ISA: "cp.async.mbarrier.arrive".
@@ -74,7 +72,7 @@ def cp_async_barrier_noinc(barrier: Any) -> None:
 
 
 @builtin("elect.sync", "tcgen05.commit")
-def tcgen05_mma_arrive(mbar: Any, arrive_2cta: bool = False) -> None:
+def tcgen05_mma_arrive(mbar: object, arrive_2cta: bool = False) -> None:
     """Arrive from one elected thread at a barrier when all its earlier tcgen05 operations are complete.
 
     The elected thread must be the one that issued the MMAs. arrive_2cta: whether it arrives at the barriers at this
@@ -86,7 +84,7 @@ def tcgen05_mma_arrive(mbar: Any, arrive_2cta: bool = False) -> None:
 
 
 @builtin("bar.sync.all", "bar.sync")
-def sync_threads(barrier_id: Any = None, arrive_count: Any = None) -> None:
+def sync_threads(barrier_id: object = None, arrive_count: object = None) -> None:
     """Wait at one of the CTA's barriers 0 to 15 until all threads, or `arrive_count` threads, have arrived.
 
     arrive_count: a multiple of 32. PTX ISA: "bar, barrier".
@@ -99,7 +97,7 @@ def sync_threads(barrier_id: Any = None, arrive_count: Any = None) -> None:
 
 
 @builtin("bar.warp.sync", "bar.warp.sync.mask")
-def sync_warp(mask: Any = None) -> None:
+def sync_warp(mask: object = None) -> None:
     """Wait for all lanes of the warp, or for the lanes of `mask`, and order their accesses. PTX ISA: "bar.warp.sync".
     """
     if mask is None or (isinstance(mask, int) and constant(mask, "T.sync_warp", "mask") == 0xFFFFFFFF):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.ir import Expr, special
 from tirx_mini.script import tirx as T
 
@@ -56,31 +54,31 @@ def pdl_sync() -> None:
 
 
 @builtin("mbarrier.arrive.expect_tx")
-def mbarrier_arrive_expect_tx(mbarrier: Any, tx: Any) -> None:
+def mbarrier_arrive_expect_tx(mbarrier: object, tx: object) -> None:
     """Expect `tx` more bytes in the current phase of a barrier, then arrive once. PTX ISA: "mbarrier.arrive"."""
     T.call("mbarrier.arrive.expect_tx", barrier(mbarrier, "T.mbarrier_arrive_expect_tx"), tx)
 
 
 @builtin("mbarrier.arrive.expect_tx")
-def ptx_arrive_barrier_expect_tx(barrier_id: Any, byte_count: Any) -> None:
+def ptx_arrive_barrier_expect_tx(barrier_id: object, byte_count: object) -> None:
     """Alias of `mbarrier_arrive_expect_tx`."""
     mbarrier_arrive_expect_tx(barrier_id, byte_count)
 
 
 @builtin("mbarrier.arrive")
-def ptx_arrive_barrier(barrier_id: Any) -> None:
+def ptx_arrive_barrier(barrier_id: object) -> None:
     """Alias of `mbarrier_arrive`."""
     mbarrier_arrive(barrier_id)
 
 
 @builtin("mbarrier.try_wait")
-def ptx_wait_barrier(barrier_id: Any, parity: Any = 0) -> None:
+def ptx_wait_barrier(barrier_id: object, parity: object = 0) -> None:
     """Alias of `mbarrier_wait_parity`."""
     mbarrier_wait_parity(barrier_id, parity)
 
 
 @builtin("mbarrier.init")
-def ptx_init_barrier_thread_count(barrier_id: Any, thread_count: Any) -> None:
+def ptx_init_barrier_thread_count(barrier_id: object, thread_count: object) -> None:
     """Initialise a barrier for `thread_count` arrivals per phase; one thread executes it. PTX ISA: "mbarrier.init"."""
     T.call("mbarrier.init", barrier(barrier_id, "T.ptx_init_barrier_thread_count"), thread_count)
 
@@ -92,7 +90,7 @@ def ptx_fence_barrier_init() -> None:
 
 
 @builtin("bar.arrive")
-def named_barrier_arrive(barrier_id: Any, thread_count: Any) -> None:
+def named_barrier_arrive(barrier_id: object, thread_count: object) -> None:
     """Arrive without waiting at one of the CTA's barriers 0 to 15, which expects `thread_count` threads."""
     T.call("bar.arrive", barrier_id, thread_count)
 

@@ -21,7 +21,7 @@ _POLICIES = ("", "evict_first", "evict_last")
 
 
 @builtin(becomes="a parameter of the kernel, which the host encodes (`cuTensorMapEncodeTiled`)")
-def create_tma_descriptor(*args: Any) -> Expr:
+def create_tma_descriptor(*args: object) -> Expr:
     """Create a tensor map of a kernel argument, which the host encodes before the launch.
 
     args: the dtype (a name, or its number in CUDA's driver), the rank r, a pointer to the tensor, r extents, r strides
@@ -50,7 +50,7 @@ _ORDER = (
 )
 
 
-def _dtype(kind: Any, place: AddressOf) -> str:
+def _dtype(kind: object, place: AddressOf) -> str:
     """Return the element dtype of a descriptor, or the tensor's own if the driver has no such type."""
     if isinstance(kind, str):
         return kind
@@ -85,7 +85,7 @@ def tma_load(*args: Any) -> None:
 
 
 @builtin("fence.proxy.async")
-def fence_proxy_async(*args: Any) -> None:
+def fence_proxy_async(*args: object) -> None:
     """Order the thread's shared-memory accesses between the generic proxy and the async proxy.
 
     args: are accepted and mean nothing. PTX ISA: "membar/fence", .proxy.async.
@@ -94,7 +94,7 @@ def fence_proxy_async(*args: Any) -> None:
 
 
 @builtin("cp.async.bulk.commit_group")
-def tma_store_arrive(*args: Any) -> None:
+def tma_store_arrive(*args: object) -> None:
     """Commit the thread's uncommitted TMA stores as a group.
 
     args: are accepted and mean nothing. PTX ISA: "cp.async.bulk.commit_group".
@@ -103,7 +103,7 @@ def tma_store_arrive(*args: Any) -> None:
 
 
 @builtin("cp.async.bulk.wait_group")
-def tma_store_wait(count: Any = 0, read: Any = True) -> None:
+def tma_store_wait(count: object = 0, read: object = True) -> None:
     """Wait until at most `count` of the thread's TMA store groups are pending.
 
     read: wait only until the sources have been read. PTX ISA: "cp.async.bulk.wait_group".

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.ir import UINT32, UINT64, Buffer, BufferLoad, Expr, TirxError, as_expr, cast, const, shared_address
 from tirx_mini.script import add_16B_offset
 from tirx_mini.script import tirx as T
@@ -16,11 +14,11 @@ _START = 0x3FFF
 
 @builtin(becomes="arithmetic on 64 bits")
 def initialize_wgmma_descriptor(
-    descriptor: Any,
-    start_address: Any,
-    layout_type_: Any = 0,
-    leading_byte_offset: Any = 0,
-    stride_byte_offset: Any = 0,
+    descriptor: object,
+    start_address: object,
+    layout_type_: object = 0,
+    leading_byte_offset: object = 0,
+    stride_byte_offset: object = 0,
 ) -> None:
     """Set a wgmma descriptor (PTX ISA: "Matrix descriptor format").
 
@@ -34,13 +32,13 @@ def initialize_wgmma_descriptor(
 
 @builtin(becomes="arithmetic on 64 bits")
 def initialize_tcgen05_descriptor(
-    descriptor: Any,
-    start_address: Any,
-    leading_byte_offset: Any,
-    stride_byte_offset: Any,
-    base_offset: Any = 0,
-    leading_is_absolute: Any = False,
-    swizzle_mode: Any = 0,
+    descriptor: object,
+    start_address: object,
+    leading_byte_offset: object,
+    stride_byte_offset: object,
+    base_offset: object = 0,
+    leading_is_absolute: object = False,
+    swizzle_mode: object = 0,
 ) -> None:
     """Set a tcgen05 descriptor (PTX ISA: "Shared memory descriptor").
 
@@ -57,18 +55,18 @@ def initialize_tcgen05_descriptor(
 
 
 @builtin(becomes="arithmetic on 64 bits")
-def increase_descriptor_offset(descriptor: Any, offset: Any) -> None:
+def increase_descriptor_offset(descriptor: object, offset: object) -> None:
     """Advance the start address of a descriptor by `offset` bytes, a multiple of 16."""
     target = _element(descriptor, "T.increase_descriptor_offset")
     units = cast(UINT32, as_expr(offset)) >> const(4, UINT32)
     T.buffer_store(target.buffer, add_16B_offset(target, units), target.indices)
 
 
-def _field(name: str, value: Any, shift: int, bits: int) -> int:
+def _field(name: str, value: object, shift: int, bits: int) -> int:
     return (constant(value, name, "a field") & ((1 << bits) - 1)) << shift
 
 
-def _element(descriptor: Any, name: str) -> BufferLoad:
+def _element(descriptor: object, name: str) -> BufferLoad:
     target = descriptor[0] if isinstance(descriptor, Buffer) and descriptor.shape == (1,) else descriptor
     if not isinstance(target, BufferLoad) or target.buffer.scope != "local" or target.buffer.dtype != UINT64:
         hint = 'allocate it with T.alloc_descriptor("wgmma")'
@@ -76,7 +74,7 @@ def _element(descriptor: Any, name: str) -> BufferLoad:
     return target
 
 
-def _set(name: str, descriptor: Any, start_address: Any, fields: int) -> None:
+def _set(name: str, descriptor: object, start_address: object, fields: int) -> None:
     target = _element(descriptor, name)
     start: Expr = shared_address(pointer_to(start_address, name))
     address = (cast(UINT64, start) >> const(4, UINT64)) & const(_START, UINT64)

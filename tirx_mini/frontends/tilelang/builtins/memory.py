@@ -32,12 +32,12 @@ _VECTORS = {1: "", 2: "v2", 4: "v4", 8: "v8"}
 
 @builtin(becomes="a pointer")
 def access_ptr(
-    base: Any,
+    base: object,
     access_type: Any = "r",
-    *extents: Any,
-    offset: Any = 0,
-    extent: Any = None,
-    ignore_last_ndim: Any = 0,
+    *extents: object,
+    offset: object = 0,
+    extent: object = None,
+    ignore_last_ndim: object = 0,
 ) -> AddressOf:
     """Return a pointer to an element, or to the first element of a region or buffer.
 
@@ -60,7 +60,7 @@ def access_ptr(
     return pointer_to(AddressOf(HANDLE, pointer.buffer, indices), "T.access_ptr", offset)
 
 
-def loaded(words: int, src: Any, pred: Any, space: str = "global") -> Any:
+def loaded(words: int, src: object, pred: Any, space: str = "global") -> Any:
     """Load a value from global or shared memory into registers, or 0 if `pred` is false."""
     name = f"T.ld{space[0]}{32 * words}"
     source = _place(src, name, space)
@@ -80,7 +80,7 @@ def loaded(words: int, src: Any, pred: Any, space: str = "global") -> Any:
     return every
 
 
-def stored(words: int, dst: Any, value: Any, pred: Any, space: str = "global") -> None:
+def stored(words: int, dst: object, value: object, pred: Any, space: str = "global") -> None:
     """Store a value to global or shared memory if `pred` is true."""
     name = f"T.st{space[0]}{32 * words}"
     target, registers = _place(dst, name, space), _registers(words, value, name)
@@ -95,7 +95,7 @@ def stored(words: int, dst: Any, value: Any, pred: Any, space: str = "global") -
         store()
 
 
-def _place(value: Any, name: str, space: str) -> AddressOf:
+def _place(value: object, name: str, space: str) -> AddressOf:
     if not isinstance(value, (Buffer, BufferLoad, Region)):
         hint = "write an element or a slice of a buffer, as in x[i] or x[i : i + 4]"
         raise TirxError(f"{name} needs a place in {space} memory, but {value!r} is given", hint=hint)
@@ -107,15 +107,15 @@ def _place(value: Any, name: str, space: str) -> AddressOf:
 
 
 def _all(registers: Buffer, words: int) -> BufferLoad | Buffer:
-    """Return the registers as one vector, or unchanged if there are eight, since CUDA C++ has no vector of that size.
-    """
+    """Return the registers as one vector, or unchanged if there are eight,
+    since CUDA C++ has no vector of that size."""
     if words == 8:
         return registers
     index = const(0) if words == 1 else Ramp(DataType("int32"), const(0), words)
     return BufferLoad(UINT32.with_lanes(words), registers, (index,))
 
 
-def _registers(words: int, value: Any, name: str) -> AddressOf:
+def _registers(words: int, value: object, name: str) -> AddressOf:
     """Return a pointer to the registers that hold a value of `words` words."""
     if isinstance(value, (Buffer, Region, AddressOf)):
         return pointer_to(value, name)
@@ -137,7 +137,7 @@ def _registers(words: int, value: Any, name: str) -> AddressOf:
 
 
 @builtin("ld.registers", space="global")
-def ldg32(src: Any, pred: Any = None) -> Expr:
+def ldg32(src: object, pred: object = None) -> Expr:
     """Load 32 bits of global memory as a uint32, or 0 if `pred` is false.
 
     src: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "ld".
@@ -146,25 +146,25 @@ def ldg32(src: Any, pred: Any = None) -> Expr:
 
 
 @builtin("ld.registers", vec="v2", space="global")
-def ldg64(src: Any, pred: Any = None) -> Expr:
+def ldg64(src: object, pred: object = None) -> Expr:
     """Load 64 bits of global memory as a uint32x2. See `ldg32`."""
     return loaded(2, src, pred)
 
 
 @builtin("ld.registers", vec="v4", space="global")
-def ldg128(src: Any, pred: Any = None) -> Expr:
+def ldg128(src: object, pred: object = None) -> Expr:
     """Load 128 bits of global memory as a uint32x4. See `ldg32`."""
     return loaded(4, src, pred)
 
 
 @builtin("ld.registers", vec="v8", space="global")
-def ldg256(src: Any, pred: Any = None) -> Buffer:
+def ldg256(src: object, pred: object = None) -> Buffer:
     """Load 256 bits of global memory into eight uint32 registers, in two halves before Blackwell. See `ldg32`."""
     return loaded(8, src, pred)
 
 
 @builtin("st.registers", space="global")
-def stg32(dst: Any, value: Any, pred: Any = None) -> None:
+def stg32(dst: object, value: object, pred: object = None) -> None:
     """Store a 32-bit value to global memory, unless `pred` is false.
 
     dst: an element, a slice or a buffer; its address is a multiple of the width. PTX ISA: "st".
@@ -173,19 +173,19 @@ def stg32(dst: Any, value: Any, pred: Any = None) -> None:
 
 
 @builtin("st.registers", vec="v2", space="global")
-def stg64(dst: Any, value: Any, pred: Any = None) -> None:
+def stg64(dst: object, value: object, pred: object = None) -> None:
     """Store a 64-bit value, such as that of `ldg64`, to global memory. See `stg32`."""
     stored(2, dst, value, pred)
 
 
 @builtin("st.registers", vec="v4", space="global")
-def stg128(dst: Any, value: Any, pred: Any = None) -> None:
+def stg128(dst: object, value: object, pred: object = None) -> None:
     """Store a 128-bit value, such as that of `ldg128`, to global memory. See `stg32`."""
     stored(4, dst, value, pred)
 
 
 @builtin("st.registers", vec="v8", space="global")
-def stg256(dst: Any, value: Any, pred: Any = None) -> None:
-    """Store a 256-bit value, such as that of `ldg256`, to global memory, in two halves before Blackwell. See `stg32`.
-    """
+def stg256(dst: object, value: object, pred: object = None) -> None:
+    """Store a 256-bit value, such as that of `ldg256`, to global memory,
+    in two halves before Blackwell. See `stg32`."""
     stored(8, dst, value, pred)

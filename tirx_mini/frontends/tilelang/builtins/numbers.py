@@ -30,7 +30,7 @@ _ROUNDINGS = {"rn": "rn", "rz": "rz", "ru": "rp", "rd": "rm"}
 """PTX's names of rounding modes: to the nearest, towards zero, up and down."""
 
 
-def _rounded(op: str, name: str, mode: str, *values: Any) -> Expr:
+def _rounded(op: str, name: str, mode: str, *values: object) -> Expr:
     if mode not in _ROUNDINGS:
         raise TirxError(f'the rounding of T.{name} is "rn", "rz", "ru" or "rd", not {mode!r}')
     return T.call(f"{op}.f32", *values, rounding=_ROUNDINGS[mode])
@@ -42,25 +42,25 @@ def _to_nearest(name: str, mode: str) -> None:
 
 
 @builtin("add.f32")
-def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_add(x: object, y: object, rounding_mode: str = "rn") -> Expr:
     """Return `x + y` in float32, rounded by `rounding_mode`: "rn" to nearest, "rz" to zero, "ru" up, "rd" down."""
     return _rounded("add", "ieee_add", rounding_mode, x, y)
 
 
 @builtin("sub.f32")
-def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_sub(x: object, y: object, rounding_mode: str = "rn") -> Expr:
     """Return `x - y` in float32, rounded as in `ieee_add`."""
     return _rounded("sub", "ieee_sub", rounding_mode, x, y)
 
 
 @builtin("mul.f32")
-def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_mul(x: object, y: object, rounding_mode: str = "rn") -> Expr:
     """Return `x * y` in float32, rounded as in `ieee_add`."""
     return _rounded("mul", "ieee_mul", rounding_mode, x, y)
 
 
 @builtin("fma.f32")
-def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_fmaf(x: object, y: object, z: object, rounding_mode: str = "rn") -> Expr:
     """Return `x * y + z` in float32 with a single rounding, as in `ieee_add`."""
     return _rounded("fma", "ieee_fmaf", rounding_mode, x, y, z)
 
@@ -73,39 +73,39 @@ def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Expr:
 
 
 @builtin(becomes="a division")
-def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_frcp(x: object, rounding_mode: str = "rn") -> Expr:
     """Return `1 / x`, rounded to nearest."""
     _to_nearest("ieee_frcp", rounding_mode)
     return 1.0 / as_expr(x)
 
 
 @builtin("sqrt.rn")
-def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Expr:
+def ieee_fsqrt(x: object, rounding_mode: str = "rn") -> Expr:
     """Return the square root of x in float32, rounded to nearest."""
     _to_nearest("ieee_fsqrt", rounding_mode)
     return T.call("sqrt.rn", x)
 
 
 @builtin("sinf", becomes="the function of CUDA C++ in full precision")
-def __sin(x: Any) -> Expr:
+def __sin(x: object) -> Expr:
     """Return the sine of x, in radians."""
     return T.call("sinf", x)
 
 
 @builtin("cosf", becomes="the function of CUDA C++ in full precision")
-def __cos(x: Any) -> Expr:
+def __cos(x: object) -> Expr:
     """Return the cosine of x, in radians."""
     return T.call("cosf", x)
 
 
 @builtin("tanf", becomes="the function of CUDA C++ in full precision")
-def __tan(x: Any) -> Expr:
+def __tan(x: object) -> Expr:
     """Return the tangent of x, in radians."""
     return T.call("tanf", x)
 
 
 @builtin("ld", nc=True, space="global", type="b32")
-def __ldg(load_or_buf: Any, index: Any = None) -> Expr:
+def __ldg(load_or_buf: object, index: object = None) -> Expr:
     """Load an element of global memory that is read-only for the kernel's duration. PTX ISA: "ld.global.nc".
 
     load_or_buf: the element, or a buffer, of which `index` is the element.
@@ -118,12 +118,12 @@ def __ldg(load_or_buf: Any, index: Any = None) -> Expr:
 
 
 @builtin("ffs")
-def __ffs(value: Any) -> Expr:
+def __ffs(value: object) -> Expr:
     """Return the position of the lowest set bit, counted from 1, or 0 if no bit is set."""
     return T.call("ffs", value)
 
 
-def _pair(name: str, *values: Any) -> list[Expr]:
+def _pair(name: str, *values: object) -> list[Expr]:
     pairs = [as_expr(value) for value in values]
     for pair in pairs:
         if pair.dtype.lanes != 2:
@@ -132,62 +132,62 @@ def _pair(name: str, *values: Any) -> list[Expr]:
 
 
 @builtin(becomes="arithmetic on pairs")
-def add2(x: Any, y: Any) -> Expr:
+def add2(x: object, y: object) -> Expr:
     """Return the elementwise sum of two pairs."""
     a, b = _pair("add2", x, y)
     return a + b
 
 
 @builtin(becomes="arithmetic on pairs")
-def sub2(x: Any, y: Any) -> Expr:
+def sub2(x: object, y: object) -> Expr:
     """Return the elementwise difference of two pairs."""
     a, b = _pair("sub2", x, y)
     return a - b
 
 
 @builtin(becomes="arithmetic on pairs")
-def mul2(x: Any, y: Any) -> Expr:
+def mul2(x: object, y: object) -> Expr:
     """Return the elementwise product of two pairs."""
     a, b = _pair("mul2", x, y)
     return a * b
 
 
 @builtin(becomes="arithmetic on pairs")
-def fma2(x: Any, y: Any, z: Any) -> Expr:
+def fma2(x: object, y: object, z: object) -> Expr:
     """Return `x * y + z` elementwise for pairs."""
     a, b, c = _pair("fma2", x, y, z)
     return a * b + c
 
 
 @builtin(becomes="arithmetic on pairs")
-def max2(x: Any, y: Any) -> Expr:
+def max2(x: object, y: object) -> Expr:
     """Return the elementwise maximum of two pairs."""
     a, b = _pair("max2", x, y)
     return binary("max", a, b)
 
 
 @builtin(becomes="arithmetic on pairs")
-def min2(x: Any, y: Any) -> Expr:
+def min2(x: object, y: object) -> Expr:
     """Return the elementwise minimum of two pairs."""
     a, b = _pair("min2", x, y)
     return binary("min", a, b)
 
 
 @builtin(becomes="arithmetic on pairs")
-def abs2(x: Any) -> Expr:
+def abs2(x: object) -> Expr:
     """Return the elementwise absolute value of a pair."""
     (a,) = _pair("abs2", x)
     return binary("max", a, -a)
 
 
 @builtin("mul.f32")
-def fmul(x: Any, y: Any) -> Expr:
+def fmul(x: object, y: object) -> Expr:
     """Return `x * y` in float32, rounded to nearest and never contracted to an fma."""
     return _rounded("mul", "fmul", "rn", x, y)
 
 
 @builtin(becomes="a division by a square root")
-def ieee_frsqrt(x: Any) -> Expr:
+def ieee_frsqrt(x: object) -> Expr:
     """Return 1 / the square root of x in float32, with each step rounded to nearest."""
     return 1.0 / ieee_fsqrt(x)
 
@@ -224,7 +224,7 @@ def align_up(x: Any, y: Any) -> Any:
     return (x + y - 1) // y * y
 
 
-def _elements(values: Any, name: str) -> list[BufferLoad]:
+def _elements(values: object, name: str) -> list[BufferLoad]:
     """Yield the elements of a buffer or region."""
     if isinstance(values, Buffer):
         starts, extents = [const(0)] * values.ndim, [constant(e, name, "an extent") for e in values.shape]
@@ -238,7 +238,7 @@ def _elements(values: Any, name: str) -> list[BufferLoad]:
 
 
 @builtin(becomes="a chain of comparisons")
-def any_of(buffer: Any) -> Expr:
+def any_of(buffer: object) -> Expr:
     """Return whether any element of a buffer or slice is nonzero."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.any_of"))
     for each in rest:
@@ -247,7 +247,7 @@ def any_of(buffer: Any) -> Expr:
 
 
 @builtin(becomes="a chain of comparisons")
-def all_of(buffer: Any) -> Expr:
+def all_of(buffer: object) -> Expr:
     """Return whether all elements of a buffer or slice are nonzero."""
     first, *rest = (as_bool(element) for element in _elements(buffer, "T.all_of"))
     for each in rest:

@@ -7,7 +7,7 @@ from typing import Any
 from tirx_mini.ir import HANDLE, AddressOf, Buffer, BufferLoad, Expr, Ramp, Region, TirxError, as_expr, const, int_value
 
 
-def pointer_to(value: Any, name: str, offset: Any = 0) -> AddressOf:
+def pointer_to(value: object, name: str, offset: Any = 0) -> AddressOf:
     """Return a pointer to an element, or to the first element of a region or buffer.
 
     offset: in elements, along the last dimension. Raises `TirxError`, which names the builtin `name`, for other values.
@@ -33,7 +33,7 @@ def _first(index: Expr) -> Expr:
     return index.base if isinstance(index, Ramp) else index
 
 
-def barrier(value: Any, name: str) -> AddressOf:
+def barrier(value: object, name: str) -> AddressOf:
     """Return a pointer to an mbarrier. Raises `TirxError` for any other value."""
     if isinstance(value, Buffer) and value.ndim != 1:
         raise TirxError(f"{name} needs one barrier, but {value.name} has {value.ndim} dimensions")
@@ -48,7 +48,7 @@ def barrier(value: Any, name: str) -> AddressOf:
     return pointer
 
 
-def constant(value: Any, name: str, what: str) -> int:
+def constant(value: object, name: str, what: str) -> int:
     """Return an integer that is known at compile time. Raises `TirxError`, naming argument `what` of `name`."""
     known = value if isinstance(value, int) else int_value(as_expr(value))
     if known is None:

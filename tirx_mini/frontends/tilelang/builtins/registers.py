@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tirx_mini.ir import Buffer, BufferLoad, DataType, Region, TirxError
 from tirx_mini.script import tirx as T
@@ -16,7 +15,7 @@ PRODUCER, CONSUMER, UNCHANGED = "tl.producer_nreg", "tl.consumer_nreg", "tl.no_s
 
 
 @builtin("setmaxnreg.inc", "setmaxnreg.dec")
-def set_max_nreg(reg_count: Any, is_inc: Any) -> None:
+def set_max_nreg(reg_count: object, is_inc: object) -> None:
     """Set the registers of each thread of the warpgroup to `reg_count`, a multiple of 8 from 24 to 256.
 
     is_inc: 1 to raise them, which waits until other warps have given up enough; 0 to lower them.
@@ -28,25 +27,25 @@ def set_max_nreg(reg_count: Any, is_inc: Any) -> None:
 
 
 @builtin("setmaxnreg.inc")
-def inc_max_nreg(reg_count: Any) -> None:
+def inc_max_nreg(reg_count: object) -> None:
     """Raise the registers of each thread of the warpgroup to `reg_count`. PTX ISA: "setmaxnreg"."""
     set_max_nreg(reg_count, 1)
 
 
 @builtin("setmaxnreg.dec")
-def dec_max_nreg(reg_count: Any) -> None:
+def dec_max_nreg(reg_count: object) -> None:
     """Lower the registers of each thread of the warpgroup to `reg_count`. PTX ISA: "setmaxnreg"."""
     set_max_nreg(reg_count, 0)
 
 
 @builtin(becomes="`setmaxnreg.dec` in the producer that warp specialisation makes")
-def annotate_producer_reg_dealloc(reg_count: Any = 24) -> None:
+def annotate_producer_reg_dealloc(reg_count: object = 24) -> None:
     """Request a register count for each producer thread of a warp-specialised kernel."""
     T.func_attr({PRODUCER: constant(reg_count, "T.annotate_producer_reg_dealloc", "reg_count")})
 
 
 @builtin(becomes="`setmaxnreg.inc` in the consumers that warp specialisation makes")
-def annotate_consumer_reg_alloc(reg_count: Any = 240) -> None:
+def annotate_consumer_reg_alloc(reg_count: object = 240) -> None:
     """Request a register count for each consumer thread of a warp-specialised kernel."""
     T.func_attr({CONSUMER: constant(reg_count, "T.annotate_consumer_reg_alloc", "reg_count")})
 
@@ -76,19 +75,21 @@ def warpgroup_commit_batch() -> None:
 
 
 @builtin("wgmma.wait_group")
-def warpgroup_wait(num_mma: Any) -> None:
+def warpgroup_wait(num_mma: object) -> None:
     """Wait until at most `num_mma` groups of the warpgroup's MMAs are pending. PTX ISA: "wgmma.wait_group"."""
     T.call("wgmma.wait_group", n=constant(num_mma, "T.warpgroup_wait", "num_mma"))
 
 
 @builtin("wgmma.wait_group")
-def wait_wgmma(id: Any) -> None:
+def wait_wgmma(id: object) -> None:
     """Alias of `warpgroup_wait`."""
     T.call("wgmma.wait_group", n=constant(id, "T.wait_wgmma", "id"))
 
 
 @builtin("wgmma.fence_operand", becomes="an empty `asm` that names the registers, without an instruction")
-def warpgroup_fence_operand(buffer_or_ptr: Any, offset: Any = 0, num_regs: Any = None, dtype: Any = None) -> None:
+def warpgroup_fence_operand(
+    buffer_or_ptr: object, offset: object = 0, num_regs: object = None, dtype: object = None
+) -> None:
     """Prevent the compiler from moving uses of accumulator registers across this point.
 
     buffer_or_ptr: the accumulator, an element or a region of it, or a pointer. A fragment of a whole CTA needs none:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.ir import Expr, TirxError
 from tirx_mini.script import tirx as T
 
@@ -13,43 +11,43 @@ from .table import builtin
 
 
 @builtin("ld.registers", space="shared")
-def lds32(src: Any) -> Expr:
+def lds32(src: object) -> Expr:
     """Load 32 bits of shared memory as a uint32. PTX ISA: "ld"."""
     return loaded(1, src, None, "shared")
 
 
 @builtin("ld.registers", space="shared", vec="v2")
-def lds64(src: Any) -> Expr:
+def lds64(src: object) -> Expr:
     """Load 64 bits of shared memory as a uint32x2."""
     return loaded(2, src, None, "shared")
 
 
 @builtin("ld.registers", space="shared", vec="v4")
-def lds128(src: Any) -> Expr:
+def lds128(src: object) -> Expr:
     """Load 128 bits of shared memory as a uint32x4."""
     return loaded(4, src, None, "shared")
 
 
 @builtin("st.registers", space="shared")
-def sts32(dst: Any, value: Any) -> None:
+def sts32(dst: object, value: object) -> None:
     """Store a 32-bit value to shared memory. PTX ISA: "st"."""
     stored(1, dst, value, None, "shared")
 
 
 @builtin("st.registers", space="shared", vec="v2")
-def sts64(dst: Any, value: Any) -> None:
+def sts64(dst: object, value: object) -> None:
     """Store a 64-bit value to shared memory."""
     stored(2, dst, value, None, "shared")
 
 
 @builtin("st.registers", space="shared", vec="v4")
-def sts128(dst: Any, value: Any) -> None:
+def sts128(dst: object, value: object) -> None:
     """Store a 128-bit value to shared memory."""
     stored(4, dst, value, None, "shared")
 
 
 @builtin("cp.async")
-def ptx_cp_async(dst_access_ptr: Any, src_access_ptr: Any, num_elems: Any, predicate: Any = None) -> None:
+def ptx_cp_async(dst_access_ptr: object, src_access_ptr: object, num_elems: object, predicate: object = None) -> None:
     """Copy `num_elems` elements (4, 8 or 16 bytes) per thread from global to shared memory. PTX ISA: "cp.async"."""
     target, source = (pointer_to(each, "T.ptx_cp_async") for each in (dst_access_ptr, src_access_ptr))
     if predicate is not None:
@@ -66,13 +64,13 @@ def ptx_commit_group() -> None:
 
 
 @builtin("cp.async.wait_group")
-def ptx_wait_group(num: Any) -> None:
+def ptx_wait_group(num: object) -> None:
     """Wait until at most `num` of the thread's cp.async groups are pending. PTX ISA: "cp.async.wait_group"."""
     T.call("cp.async.wait_group", n=constant(num, "T.ptx_wait_group", "num"))
 
 
 @builtin("ldmatrix")
-def ptx_ldmatrix(trans: Any, num: Any, src_access_ptr: Any, dst_access_ptr: Any) -> None:
+def ptx_ldmatrix(trans: object, num: object, src_access_ptr: object, dst_access_ptr: object) -> None:
     """Load `num` 8 × 8 blocks of 16-bit elements per warp; each lane addresses one row. PTX ISA: "ldmatrix"."""
     name = "T.ptx_ldmatrix"
     T.call(

@@ -15,7 +15,9 @@ _UINT16 = DataType("uint16")
 
 
 @builtin("shfl.xor", "shfl.xor.segment")
-def shfl_xor(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
+def shfl_xor(
+    value: object, offset: object = None, width: object = WIDTH, mask: object = FULL, *, delta: object = None
+) -> Expr:
     """Return the value of lane ``lane ^ offset``.
 
     value: a number of 8 to 64 bits, or a vector of that size. offset: also called `delta`. width: the lanes of a
@@ -25,19 +27,23 @@ def shfl_xor(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FUL
 
 
 @builtin("shfl.down", "shfl.down.segment")
-def shfl_down(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
+def shfl_down(
+    value: object, offset: object = None, width: object = WIDTH, mask: object = FULL, *, delta: object = None
+) -> Expr:
     """Return the value of lane ``lane + offset``, or the lane's own value at the segment's end. See `shfl_xor`."""
     return _shuffle("down", value, _given(offset, delta, "shfl_down"), width, mask)
 
 
 @builtin("shfl.up", "shfl.up.segment")
-def shfl_up(value: Any, offset: Any = None, width: Any = WIDTH, mask: Any = FULL, *, delta: Any = None) -> Expr:
+def shfl_up(
+    value: object, offset: object = None, width: object = WIDTH, mask: object = FULL, *, delta: object = None
+) -> Expr:
     """Return the value of lane ``lane - offset``, or the lane's own value at the segment's start. See `shfl_xor`."""
     return _shuffle("up", value, _given(offset, delta, "shfl_up"), width, mask)
 
 
 @builtin("shfl.idx", "shfl.idx.segment")
-def shfl_sync(*args: Any, **named: Any) -> Expr:
+def shfl_sync(*args: object, **named: object) -> Expr:
     """``shfl_sync(mask, value, srcLane, width=None)``: return the value of lane `srcLane` of the lane's segment.
 
     Newer versions of TileLang write ``shfl_sync(value, srcLane, width=32, mask=0xffffffff)``, which is taken, too. The
@@ -57,7 +63,7 @@ def shfl_sync(*args: Any, **named: Any) -> Expr:
     )
 
 
-def _mask_first(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+def _mask_first(args: tuple[object, ...], named: dict[str, Any]) -> bool:
     """Return whether the first argument of `shfl_sync` is the mask."""
     if len(args) < 3:
         return (len(args) == 2 and "srcLane" in named) or (len(args) == 1 and "value" in named)
@@ -69,13 +75,13 @@ def _is_width(value: Any) -> bool:
     return 0 < int(value.value if isinstance(value, Const) else value) <= WIDTH
 
 
-def _given(offset: Any, delta: Any, name: str) -> Any:
+def _given(offset: object, delta: object, name: str) -> Any:
     if (offset is None) == (delta is None):
         raise TirxError(f"T.{name} needs one offset", hint=f"write T.{name}(value, 1)")
     return delta if offset is None else offset
 
 
-def _shuffle(way: str, value: Any, by: Any, width: Any, mask: Any) -> Expr:
+def _shuffle(way: str, value: object, by: object, width: object, mask: object) -> Expr:
     """Shuffle a value of up to 64 bits in 32-bit words."""
     lanes = constant(width, f"T.shfl_{way}", "width")
     whole = lanes == WIDTH and isinstance(mask, int) and mask == FULL

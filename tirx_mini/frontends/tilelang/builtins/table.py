@@ -43,7 +43,7 @@ class Builtin:
         return min((last for name in self.uses if (last := TABLE[name].max_sm) is not None), default=None)
 
 
-def builtin(*uses: str, becomes: str = "", **form: Any) -> Callable[[_F], _F]:
+def builtin(*uses: str, becomes: str = "", **form: object) -> Callable[[_F], _F]:
     """Mark a function as a builtin with the given facts (decorator)."""
 
     def mark(function: _F) -> _F:
@@ -53,7 +53,7 @@ def builtin(*uses: str, becomes: str = "", **form: Any) -> Callable[[_F], _F]:
     return mark
 
 
-def _opcodes(name: str, form: Mapping[str, Any]) -> Iterator[str]:
+def _opcodes(name: str, form: Mapping[str, object]) -> Iterator[str]:
     """Yield the opcodes in an instruction's PTX template, skipping register declarations and moves."""
     entry = TABLE[name]
     required = {a.name: _REQUIRED.get(a.name) for a in entry.attributes if a.required}
@@ -67,11 +67,11 @@ _REQUIRED: Mapping[str, Any] = {"dim": "N", "count": 24}
 """Modifiers that each call gives, as the documentation shows them."""
 
 
-def facts_of(function: Callable[..., Any]) -> Builtin:
+def facts_of(function: Callable[..., object]) -> Builtin:
     """Return the facts of a builtin."""
     return getattr(function, _FACTS)
 
 
-def named(functions: Sequence[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def named(functions: Sequence[Callable[..., object]]) -> dict[str, Callable[..., Any]]:
     """Return a mapping from names to builtins."""
     return {function.__name__: function for function in functions}

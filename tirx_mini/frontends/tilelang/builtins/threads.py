@@ -66,13 +66,13 @@ def get_lane_idx(warp_size: Any = None) -> Expr:
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")
-def get_warp_idx_sync(warp_size: Any = None) -> Expr:
+def get_warp_idx_sync(warp_size: object = None) -> Expr:
     """Return the index of the warp, or of the group of `warp_size` threads, in its CTA; the warp must be converged."""
     return _warp("T.get_warp_idx_sync", warp_size)
 
 
 @builtin(becomes="`threadIdx.x / 32`, made uniform once at the start of the kernel")
-def get_warp_idx(warp_size: Any = None) -> Expr:
+def get_warp_idx(warp_size: object = None) -> Expr:
     """Return the index of the warp, or of the group of `warp_size` threads, in its CTA."""
     return _warp("T.get_warp_idx", warp_size)
 
@@ -84,7 +84,7 @@ def get_warp_group_idx(warp_size: Any = None, warps_per_group: Any = None) -> Ex
 
 
 @builtin("elect.sync")
-def shuffle_elect(thread_extent: Any) -> Expr:
+def shuffle_elect(thread_extent: object) -> Expr:
     """Return true in one thread of each group of `thread_extent` threads, or in one thread of the CTA if it is 0.
 
     The elected thread is a lane of the group's first warp. PTX ISA: "elect.sync".

@@ -14,7 +14,7 @@ _HALF, _SINGLE = ("fp16", "f16", "float16"), ("fp32", "f32", "float32")
 
 
 @builtin("mma.sync.m8n8k4")
-def ptx_mma_sm70(*args: Any) -> None:
+def ptx_mma_sm70(*args: object) -> None:
     """``ptx_mma_sm70(shape, A_layout, B_layout, A_dtype, B_dtype, C_dtype, a, a_index, b, b_index, c, c_index)``:
     accumulate the product of a warp's float16 fragments in place.
 
@@ -41,7 +41,7 @@ def ptx_mma_sm70(*args: Any) -> None:
     )  # fmt: skip
 
 
-def _fragment(registers: Any, index: Any) -> Any:
+def _fragment(registers: object, index: object) -> Any:
     pointer = pointer_to(registers, "T.ptx_mma_sm70", index)
     if pointer.buffer.scope != "local" or pointer.buffer.dtype not in map(DataType, ("float16", "float32", "uint32")):
         place = f"{pointer.buffer.name}, {pointer.buffer.scope} memory of {pointer.buffer.dtype}"

@@ -24,21 +24,21 @@ _TIR: Any = tirx
 """The namespace of TIR, whose names are those of tile primitives, too: here they are functions of values."""
 
 
-def value_of(operand: Any) -> Any:
+def value_of(operand: object) -> Any:
     """Return a value, loading the element of a one-element buffer."""
     if isinstance(operand, Buffer) and int_value(as_expr(operand.size)) == 1:
         return operand[(0,) * operand.ndim]
     return operand
 
 
-def _like(x: Any, result: Expr) -> Expr:
+def _like(x: object, result: Expr) -> Expr:
     """Convert a float32 result to the operand's 16-bit float dtype, as TIR's functions do."""
     given = as_expr(value_of(x)).dtype
     return convert(given, result) if given.is_float and given.bits == 16 else result
 
 
 def _unary(function: Callable[[Expr], Expr], doc: str) -> Callable[[Any], Expr]:
-    def compute(x: Any) -> Expr:
+    def compute(x: object) -> Expr:
         value = as_expr(value_of(x))
         wide = value if value.dtype == "float32" else convert("float32", value)
         return _like(value, function(wide))
@@ -51,12 +51,12 @@ def _reciprocal(x: Expr) -> Expr:
     return binary("/", 1.0, x)
 
 
-def absolute(x: Any) -> Expr:
+def absolute(x: object) -> Expr:
     """Return the absolute value of a number."""
     return magnitude(value_of(x))
 
 
-def pow(x: Any, y: Any) -> Expr:
+def pow(x: object, y: object) -> Expr:
     """Return `x` to the power of `y`, expanded to products for small integer `y`."""
     base = as_expr(value_of(x))
     times = int_value(as_expr(y))
@@ -71,7 +71,7 @@ def pow(x: Any, y: Any) -> Expr:
 
 
 def _extreme(op: str, doc: str) -> Callable[..., Any]:
-    def compute(*values: Any, **_: Any) -> Any:
+    def compute(*values: Any, **_: object) -> Any:
         found = [value_of(value) for value in (values[0] if len(values) == 1 and _many(values[0]) else values)]
         if not any(isinstance(value, Expr) for value in found):
             return getattr(builtins, op)(found)
@@ -84,25 +84,25 @@ def _extreme(op: str, doc: str) -> Callable[..., Any]:
     return compute
 
 
-def _many(value: Any) -> bool:
+def _many(value: object) -> bool:
     return isinstance(value, Sequence)
 
 
-def cast(value: Any, dtype: Any) -> Expr:
+def cast(value: object, dtype: object) -> Expr:
     """Convert `value` to `dtype`; the two arguments may be swapped."""
     if isinstance(value, (str, DType)):
         value, dtype = dtype, value
     return convert(dtype_of(dtype), as_expr(value_of(value)))
 
 
-def Cast(dtype: Any, value: Any) -> Expr:
+def Cast(dtype: object, value: object) -> Expr:
     """Convert `value` to `dtype`."""
     return convert(dtype_of(dtype), as_expr(value_of(value)))
 
 
-def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) -> Expr:
-    """Reinterpret the bits of a value as a dtype of equal width: ``T.reinterpret("uint32", x)``, or arguments swapped.
-    """
+def reinterpret(a: object, b: object = None, *, value: object = None, dtype: object = None) -> Expr:
+    """Reinterpret the bits of a value as a dtype of equal width: ``T.reinterpret("uint32", x)``,
+    or arguments swapped."""
     b = b if b is not None else value if dtype is None else dtype
     if isinstance(a, Expr) and str(b) == "handle":  # a pointer, as `T.attr` takes it
         return a
@@ -110,65 +110,65 @@ def reinterpret(a: Any, b: Any = None, *, value: Any = None, dtype: Any = None) 
     return bits_as(dtype_of(dtype), as_expr(value_of(value)))
 
 
-def clamp(dst: Any, min_val: Any, max_val: Any) -> Expr:
+def clamp(dst: object, min_val: object, max_val: object) -> Expr:
     """Clamp `dst` to the range from `min_val` to `max_val`."""
     return binary("max", binary("min", value_of(dst), max_val), min_val)
 
 
-def if_then_else(cond: Any, a: Any, b: Any) -> Any:
+def if_then_else(cond: object, a: object, b: object) -> Any:
     """Return `a` if `cond` holds, else `b`; only the selected side's loads are executed."""
     return select(cond, value_of(a), value_of(b)) if isinstance(cond, Expr) else (a if cond else b)
 
 
-def Select(cond: Any, a: Any, b: Any) -> Any:
+def Select(cond: object, a: object, b: object) -> Any:
     """Alias of `if_then_else`."""
     return if_then_else(cond, a, b)
 
 
-def ceildiv(a: Any, b: Any) -> Any:
+def ceildiv(a: object, b: object) -> Any:
     """Return a / b, rounded up."""
     return (value_of(a) + value_of(b) - 1) // value_of(b)
 
 
-def infinity(dtype: Any) -> Expr:
+def infinity(dtype: object) -> Expr:
     """Return the infinity of a dtype."""
     return const(math.inf, dtype_of(dtype))
 
 
-def max_value(dtype: Any) -> Expr:
+def max_value(dtype: object) -> Expr:
     """Return the largest finite value of a dtype."""
     return _TIR.max_value(dtype_of(dtype))
 
 
-def min_value(dtype: Any) -> Expr:
+def min_value(dtype: object) -> Expr:
     """Return the smallest finite value of a dtype."""
     return _TIR.min_value(dtype_of(dtype))
 
 
-def isinf(x: Any) -> Expr:
+def isinf(x: object) -> Expr:
     """Return whether a number is infinite."""
     value = as_expr(value_of(x))
     return absolute(value) == const(math.inf, value.dtype)
 
 
-def isnan(x: Any) -> Expr:
+def isnan(x: object) -> Expr:
     """Return whether a value is NaN."""
     value = as_expr(value_of(x))
     return binary("!=", value, value)
 
 
-def assume(condition: Any) -> None:
+def assume(condition: object) -> None:
     """State an assumption for TileLang's optimiser; it has no effect here."""
 
 
-def device_assert(condition: Any, msg: str = "") -> None:
+def device_assert(condition: object, msg: str = "") -> None:
     """Check a condition at run time; omitted, as in a release build."""
 
 
 _IN_C = {"max": "fmaxf", "min": "fminf", "abs": "fabsf", "rsqrt": "rsqrtf"}
 
 
-def call_extern(dtype: Any, func_name: str, *args: Any) -> Any:
+def call_extern(dtype: object, func_name: str, *args: object) -> Any:
     """Call a CUDA C++ function by name, either a math function such as "fmaxf" or "expf", or any other."""
     plain = next((ours for ours, name in _IN_C.items() if name == func_name), func_name)
     for name in (plain, plain.removesuffix("f")):

@@ -26,7 +26,7 @@ def ptx_type(dtype: DataType) -> str:
     return "bf16" if dtype == "bfloat16" else f"{short}{dtype.bits}"
 
 
-def element(dst: Any, what: str) -> BufferLoad:
+def element(dst: object, what: str) -> BufferLoad:
     """Return the element that an atomic operation modifies: ``C[i, j]``, or the only element of a buffer."""
     if isinstance(dst, Buffer) and not isinstance(dst.size, Expr) and dst.size == 1:
         dst = dst[(0,) * dst.ndim]
@@ -37,7 +37,7 @@ def element(dst: Any, what: str) -> BufferLoad:
     return dst
 
 
-def apply(op: str, place: BufferLoad, value: Any, order: str = "", wanted: bool = False) -> Any:
+def apply(op: str, place: BufferLoad, value: object, order: str = "", wanted: bool = False) -> Any:
     """Return a `Call` that performs ``place = op(place, value)`` atomically and yields the old value if `wanted`."""
     dtype = place.dtype
     given = cast(dtype, as_expr(value, None if isinstance(value, Expr) else dtype))
@@ -50,7 +50,7 @@ def apply(op: str, place: BufferLoad, value: Any, order: str = "", wanted: bool 
     return Call(dtype, name, operands, attrs)
 
 
-def _atomic(op: str, what: str, dst: Any, value: Any, order: str | None, wanted: bool) -> Any:
+def _atomic(op: str, what: str, dst: object, value: object, order: str | None, wanted: bool) -> Any:
     if is_tile(value) or (is_tile(dst) and not isinstance(value, Expr)):
         if wanted:
             raise TirxError(f"{what} of a tile has no previous value")
@@ -68,34 +68,34 @@ def _atomic(op: str, what: str, dst: Any, value: Any, order: str | None, wanted:
 
 
 def atomic_add(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False,
-    annotations: Any = None,
+    dst: object, value: object, memory_order: str | None = None, return_prev: bool = False, use_tma: bool = False,
+    annotations: object = None,
 ) -> Any:  # fmt: skip
     """Add `value` atomically to an element or tile; return the old value if `return_prev`."""
     return _atomic("add", "T.atomic_add", dst, value, memory_order, return_prev)
 
 
 def atomic_max(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
+    dst: object, value: object, memory_order: str | None = None, return_prev: bool = False, annotations: object = None
 ) -> Any:
     """Replace an element atomically by the maximum of itself and `value`."""
     return _atomic("max", "T.atomic_max", dst, value, memory_order, return_prev)
 
 
 def atomic_min(
-    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False, annotations: Any = None
+    dst: object, value: object, memory_order: str | None = None, return_prev: bool = False, annotations: object = None
 ) -> Any:
     """Replace an element atomically by the minimum of itself and `value`."""
     return _atomic("min", "T.atomic_min", dst, value, memory_order, return_prev)
 
 
-def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
+def atomic_or(dst: object, value: object, memory_order: str | None = None) -> Any:
     """Combine an element atomically with `value` by bitwise OR."""
     return _atomic("or", "T.atomic_or", dst, value, memory_order, False)
 
 
 def _wide(lanes: int) -> Any:
-    def add(dst: Any, value: Any, return_prev: bool = False) -> None:
+    def add(dst: object, value: object, return_prev: bool = False) -> None:
         place = element(dst, f"T.atomic_addx{lanes}")
         first: Any = value[(0,) * value.ndim] if isinstance(value, Buffer) else value
         for lane in range(lanes):
@@ -111,13 +111,13 @@ def _wide(lanes: int) -> Any:
 atomic_addx2, atomic_addx4 = _wide(2), _wide(4)
 
 
-def atomic_load(src: Any, memory_order: str = "seq_cst") -> Expr:
+def atomic_load(src: object, memory_order: str = "seq_cst") -> Expr:
     """Load an element atomically, with acquire semantics unless `memory_order` is "relaxed"."""
     place = element(src, "T.atomic_load")
     return current("T.atomic_load").bind("loaded", tirx.ptx.ld_acquire(place.buffer.ptr_to(place.indices)))
 
 
-def atomic_store(dst: Any, src: Any, memory_order: str = "seq_cst") -> None:
+def atomic_store(dst: object, src: object, memory_order: str = "seq_cst") -> None:
     """Store a value atomically, with release semantics unless `memory_order` is "relaxed"."""
     place = element(dst, "T.atomic_store")
     tirx.ptx.st_release(place.buffer.ptr_to(place.indices), cast(place.dtype, as_expr(src)))

@@ -76,6 +76,6 @@ DTYPES |= {
 """The names of dtypes in `T`."""
 
 
-def dtype(name: Any) -> TileDType:
+def dtype(name: object) -> TileDType:
     """Return the TileLang dtype for a name or a dtype of NumPy or PyTorch."""
     return TileDType(dtype_of(name))

@@ -57,7 +57,7 @@ class SignatureIsRead(BaseException):
         self.params = params
 
 
-def const(name: str, dtype: Any = "int32") -> Any:
+def const(name: str, dtype: object = "int32") -> Any:
     """Declare constants deduced from the arguments' shapes: ``M, N = T.const("M, N")``."""
     reading = _READING.get()
     if reading is None:
@@ -127,7 +127,7 @@ def signature_of(function: Callable[..., Any], given: Mapping[str, Any]) -> Sign
 
 
 def kernel_of(
-    function: Callable[..., Any], given: Mapping[str, Any], values: Mapping[str, int]
+    function: Callable[..., object], given: Mapping[str, object], values: Mapping[str, int]
 ) -> tuple[PrimFunc, tuple[int, ...]]:
     """Parse a function as a kernel for given constants, and return it with the indices of its outputs."""
     reading = _Reading(values)
@@ -143,6 +143,6 @@ def kernel_of(
     return func.without_attr(RETURNED), tuple(numbers[value] for value in returned)
 
 
-def _read(function: Callable[..., Any], given: Mapping[str, Any]) -> PrimFunc:
+def _read(function: Callable[..., object], given: Mapping[str, object]) -> PrimFunc:
     parameters = {name: given.get(name, Untyped()) for name in inspect.signature(function).parameters}
     return read(function, {}, None, {TILELANG: True}, keeps_numbers=True, parameters=parameters)

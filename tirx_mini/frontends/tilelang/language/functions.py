@@ -14,7 +14,7 @@ from ..dialect import TILELANG
 __all__ = ["inline", "macro", "prim_func"]
 
 
-def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
+def prim_func(function: Callable[..., object] | None = None, **_: object) -> Any:
     """Parse a function as a TileLang kernel and return its `PrimFunc` (decorator).
 
     Raises `TirxError` for a mistake in the kernel.
@@ -25,12 +25,12 @@ def prim_func(function: Callable[..., Any] | None = None, **_: Any) -> Any:
     return reading(function, caller_locals(2), attrs={TILELANG: True}, keeps_numbers=True)
 
 
-def _with_caller(function: Callable[..., Any]) -> PrimFunc:
+def _with_caller(function: Callable[..., object]) -> PrimFunc:
     __tracebackhide__ = True
     return reading(function, caller_locals(2), attrs={TILELANG: True}, keeps_numbers=True)
 
 
-def macro(function: Any = None, **_: Any) -> Any:
+def macro(function: Any = None, **_: object) -> Any:
     """Expand the function's statements into the kernel at each call (decorator)."""
     return macro if function is None else tirx.inline(function)
 

@@ -29,7 +29,7 @@ def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> Non
         current("T.use_swizzle").emit(Hint(SWIZZLE_HINT, (("panel", int(panel_size)), ("order", order[:3]))))
 
 
-def annotate_layout(layout_map: Mapping[Any, Any]) -> None:
+def annotate_layout(layout_map: Mapping[Any, object]) -> None:
     """Set the layouts of buffers: a `Fragment` for a fragment, a `Layout` for shared memory."""
     current("T.annotate_layout").emit(Hint(LAYOUT_HINT, (("layouts", tuple(layout_map.items())),)))
 
@@ -41,7 +41,7 @@ class Swizzled:
     buffer: Any
 
 
-def annotate_pass_configs(configs: Mapping[Any, Any]) -> None:
+def annotate_pass_configs(configs: Mapping[Any, object]) -> None:
     """Set pass options, as `pass_configs` of `tilelang.compile` does."""
     builder = current("T.annotate_pass_configs")
     for key, value in configs.items():
@@ -49,7 +49,7 @@ def annotate_pass_configs(configs: Mapping[Any, Any]) -> None:
 
 
 def _ignored(name: str, doc: str) -> Any:
-    def annotate(*args: Any, **options: Any) -> None:
+    def annotate(*args: object, **options: object) -> None:
         current(f"T.{name}")
 
     annotate.__name__ = annotate.__qualname__ = name

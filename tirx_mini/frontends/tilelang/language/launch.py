@@ -96,16 +96,16 @@ def _launch(what: str) -> Kernel:
     return found
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
+def _listed(value: object) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def _extent(value: Any, what: str) -> Any:
+def _extent(value: object, what: str) -> Any:
     known = int_value(as_expr(value))
     return value if known is None else known
 
 
-def _constant(value: Any, what: str) -> int:
+def _constant(value: object, what: str) -> int:
     known = int_value(as_expr(value))
     if known is None or known < 1:
         raise TirxError(f"{what} must be positive numbers that are known when the kernel is compiled, not {value!r}")

@@ -19,7 +19,7 @@ PARALLEL_HINT, PIPELINED_HINT, WS_HINT = "tl.parallel", "tl.pipelined", "tl.ws"
 """The messages of the hints around loops with options, and around the statements of warpgroups."""
 
 
-def _bounds(start: Any, stop: Any = None, step: Any = None) -> tuple[Any, ...]:
+def _bounds(start: object, stop: object = None, step: object = None) -> tuple[Any, ...]:
     if stop is None:
         start, stop = 0, start
     known = None if step is None else int_value(as_expr(step))
@@ -29,9 +29,9 @@ def _bounds(start: Any, stop: Any = None, step: Any = None) -> tuple[Any, ...]:
 def Parallel(
     *extents: ExprLike,
     coalesced_width: int | None = None,
-    loop_layout: Any = None,
+    loop_layout: object = None,
     prefer_async: bool | None = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Loop:
     """Distribute the iterations of nested loops over the threads of the CTA: ``for i, j in T.Parallel(M, N)``.
 
@@ -44,37 +44,39 @@ def Parallel(
     return Loop(ranges, PARALLEL, around=OpenHint(PARALLEL_HINT, given) if given else None)
 
 
-def serial(start: Any, stop: Any = None, step: Any = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def serial(
+    start: object, stop: object = None, step: object = None, *, annotations: Mapping[str, object] | None = None
+) -> Loop:
     """Loop serially in every thread."""
     return loop(SERIAL, _bounds(start, stop, step))
 
 
 def unroll(
-    start: Any,
-    stop: Any = None,
-    step: Any = None,
+    start: object,
+    stop: object = None,
+    step: object = None,
     *,
     explicit: bool = False,
     unroll_factor: int | None = None,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Loop:
     """Loop serially and ask CUDA's compiler to unroll."""
     return replace(loop(SERIAL, _bounds(start, stop, step)), unroll=True)
 
 
-def vectorized(start: Any, stop: Any = None, *, annotations: Mapping[str, Any] | None = None) -> Loop:
+def vectorized(start: object, stop: object = None, *, annotations: Mapping[str, object] | None = None) -> Loop:
     """Loop in one thread with contiguous accesses combined into vectors."""
     return loop(VECTORIZED, _bounds(start, stop))
 
 
 def Pipelined(
-    start: Any,
-    stop: Any = None,
+    start: object,
+    stop: object = None,
     num_stages: int = 0,
     order: Sequence[int] | None = None,
     stage: Sequence[int] | None = None,
-    annotations: Mapping[str, Any] | None = None,
-    **more: Any,
+    annotations: Mapping[str, object] | None = None,
+    **more: object,
 ) -> Loop:
     """Loop serially, with copies into shared memory issued `num_stages` iterations ahead.
 
@@ -88,13 +90,13 @@ def Pipelined(
 
 
 def Persistent(
-    domain: Sequence[Any],
+    domain: Sequence[object],
     wave_size: Any,
     index: Any,
-    group_size: Any = 8,
+    group_size: object = 8,
     num_stages: int = 0,
     *,
-    annotations: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, object] | None = None,
 ) -> Loop:
     """Loop over the tiles of `domain` of CTA `index` in `wave_size`: ``for bx, by in T.Persistent([m, n], 132, cta)``.
 

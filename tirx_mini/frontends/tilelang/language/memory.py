@@ -43,7 +43,7 @@ FRAGMENT = "fragment"
 which element."""
 
 
-def _shape(shape: Any) -> tuple[Any, ...]:
+def _shape(shape: object) -> tuple[Any, ...]:
     listed = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
     return tuple(extent if (known := int_value(as_expr(extent))) is None else known for extent in listed)
 
@@ -55,7 +55,13 @@ class TensorType:
     strided: bool = False
 
     def __call__(
-        self, shape: Any, *rest: Any, dtype: Any = None, strides: Any = None, data: Any = None, scope: Any = None
+        self,
+        shape: object,
+        *rest: object,
+        dtype: object = None,
+        strides: object = None,
+        data: object = None,
+        scope: object = None,
     ) -> Any:
         """Return the type of an argument, or with `data` (a buffer's pointer) a view of that buffer."""
         given = list(rest)
@@ -77,11 +83,11 @@ class TensorType:
         return self(keys) if whole and not _ends_with_dtype(keys) else self(*keys)
 
 
-def _ends_with_dtype(keys: Any) -> bool:
+def _ends_with_dtype(keys: object) -> bool:
     return isinstance(keys, tuple) and len(keys) == 2 and not isinstance(keys[1], (int, Expr))
 
 
-def _strided(extents: tuple[Any, ...], strides: tuple[Any, ...]) -> TileLayout:
+def _strided(extents: tuple[object, ...], strides: tuple[object, ...]) -> TileLayout:
     if any(isinstance(value, Expr) for value in (*extents, *strides)):
         raise TirxError("the extents and strides of T.StridedTensor must be numbers here")
     return TileLayout(S[extents:strides])
@@ -92,7 +98,7 @@ SharedBuffer = LocalBuffer = FragmentBuffer = Tensor
 """Annotations of the parameters of macros, which take any buffer."""
 
 
-def dynamic(name: str, dtype: Any = "int32") -> Any:
+def dynamic(name: str, dtype: object = "int32") -> Any:
     """Declare a symbolic extent, or several separated by commas. The kernel is compiled for each size."""
     names = [part.strip() for part in name.replace(",", " ").split()]
     made = tuple(Var(dtype_of(dtype), part) for part in names)
@@ -102,7 +108,7 @@ def dynamic(name: str, dtype: Any = "int32") -> Any:
 symbolic = dynamic
 
 
-def _alloc(shape: Any, dtype: Any, scope: str, default: str) -> Buffer:
+def _alloc(shape: object, dtype: object, scope: str, default: str) -> Buffer:
     builder = current(f"T.{default}")
     extents = _shape(shape)
     for extent in extents:
@@ -114,22 +120,22 @@ def _alloc(shape: Any, dtype: Any, scope: str, default: str) -> Buffer:
     return builder.alloc(Buffer(name, extents, dtype_of(dtype), scope, span=builder.span))
 
 
-def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Buffer:
+def alloc_shared(shape: object, dtype: object, scope: str = "shared.dyn") -> Buffer:
     """Allocate shared memory of the CTA."""
     return _alloc(shape, dtype, "shared", "alloc_shared")
 
 
-def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Buffer:
+def alloc_fragment(shape: object, dtype: object, scope: str = "local.fragment") -> Buffer:
     """Allocate a tile distributed over the registers of the CTA's threads."""
     return _alloc(shape, dtype, "local" if scope == "local" else FRAGMENT, "alloc_fragment")
 
 
-def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Buffer:
+def alloc_local(shape: object, dtype: object, scope: str = "local") -> Buffer:
     """Allocate a thread-local array."""
     return _alloc(shape, dtype, "local", "alloc_local")
 
 
-def alloc_var(dtype: Any, *args: Any, scope: str = "local.var", init: Any = None) -> Buffer:
+def alloc_var(dtype: object, *args: object, scope: str = "local.var", init: object = None) -> Buffer:
     """Allocate a thread-local variable; assigning to its name stores to it."""
     builder = current("T.alloc_var")
     first = init if init is not None else next((arg for arg in args if not isinstance(arg, str)), None)
@@ -160,28 +166,28 @@ def alloc_cluster_barrier(arrive_count: int | Sequence[int]) -> Buffer:
     return barriers
 
 
-def alloc_tmem(shape: Any, dtype: Any) -> Buffer:
+def alloc_tmem(shape: object, dtype: object) -> Buffer:
     """Allocate tensor memory of the CTA (PTX ISA, "Tensor Memory"): 128 lanes of 32-bit columns."""
     return _alloc(shape, dtype, "tmem", "alloc_tmem")
 
 
-def alloc_descriptor(kind: str = "wgmma", dtype: Any = "uint64") -> Buffer:
+def alloc_descriptor(kind: str = "wgmma", dtype: object = "uint64") -> Buffer:
     """Allocate a variable for a wgmma or tcgen05 descriptor."""
     builder = current("T.alloc_descriptor")
     return builder.alloc(scalar(builder.take_name("desc"), dtype_of(dtype), builder.span))
 
 
-def alloc_wgmma_desc(dtype: Any = "uint64") -> Buffer:
+def alloc_wgmma_desc(dtype: object = "uint64") -> Buffer:
     """Allocate a variable for a wgmma matrix descriptor."""
     return alloc_descriptor("wgmma", dtype)
 
 
-def alloc_tcgen05_smem_desc(dtype: Any = "uint64") -> Buffer:
+def alloc_tcgen05_smem_desc(dtype: object = "uint64") -> Buffer:
     """Allocate a variable for a tcgen05 shared-memory descriptor."""
     return alloc_descriptor("tcgen05_smem", dtype)
 
 
-def alloc_tcgen05_instruction_desc(dtype: Any = "uint32") -> Buffer:
+def alloc_tcgen05_instruction_desc(dtype: object = "uint32") -> Buffer:
     """Allocate a variable for a tcgen05 instruction descriptor."""
     return alloc_descriptor("tcgen05_instr", dtype)
 
@@ -189,7 +195,7 @@ def alloc_tcgen05_instruction_desc(dtype: Any = "uint32") -> Buffer:
 alloc_tcgen05_instr_desc = alloc_tcgen05_instruction_desc
 
 
-def view(src: Buffer, shape: Any = None, dtype: Any = None, strides: Any = None) -> Buffer:
+def view(src: Buffer, shape: object = None, dtype: object = None, strides: object = None) -> Buffer:
     """Return a view of the same storage with another shape or dtype."""
     kind: DataType = src.dtype if dtype is None else dtype_of(dtype)
     if strides is not None:
@@ -203,12 +209,12 @@ def view(src: Buffer, shape: Any = None, dtype: Any = None, strides: Any = None)
     return Buffer(f"{src.name}_view", extents, kind, src.scope, None, src)
 
 
-def reshape(src: Buffer, shape: Any) -> Buffer:
+def reshape(src: Buffer, shape: object) -> Buffer:
     """Return a view of the same elements with another shape."""
     return view(src, shape)
 
 
-def region_of(operand: Any, extents: Sequence[Any] | None = None) -> Region:
+def region_of(operand: object, extents: Sequence[object] | None = None) -> Region:
     """Return an operand of a tile operation as a region.
 
     extents: those of the other operand, for a single element ``A[i, j]``, which names the first element of the region.

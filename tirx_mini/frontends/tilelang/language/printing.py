@@ -17,7 +17,7 @@ MOST = 4096
 """Elements of a buffer that are printed at most."""
 
 
-def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
+def print(obj: object = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
     """Print a value in every thread, or the elements of a buffer once."""
     builder = current("T.print")
     head = f"{msg}: " if msg else ""

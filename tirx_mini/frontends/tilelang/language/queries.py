@@ -53,7 +53,7 @@ def get_cluster_extent(dim: int = 0) -> Any:
     return get_cluster_extents()[dim]
 
 
-def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
+def index_to_coordinates(index: object, shape: Any) -> list[Any]:
     """Return the coordinates of a row-major array for the linear index `index`."""
     found: list[Any] = []
     rest = index
@@ -64,8 +64,8 @@ def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
 
 
 def im2col(
-    img: Any, col: Any, nhw_step: Any, c_step: Any, kernel: int, stride: int, dilation: int, pad: int,
-    eviction_policy: Any = None, annotations: Any = None,
+    img: object, col: object, nhw_step: object, c_step: object, kernel: int, stride: int, dilation: int, pad: int,
+    eviction_policy: object = None, annotations: object = None,
 ) -> None:  # fmt: skip
     """Copy a tile of the im2col matrix, whose product with the filters is a convolution (rows: output pixels).
 

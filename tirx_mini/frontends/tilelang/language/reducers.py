@@ -49,7 +49,7 @@ def _identity(op: str, buffer: Buffer) -> Any:
     return min_value(buffer.dtype) if op == "max" else max_value(buffer.dtype)
 
 
-def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = None) -> Buffer:
+def alloc_reducer(shape: object, dtype: object, op: str = "sum", replication: object = None) -> Buffer:
     """Allocate a reducer for parallel loops: each thread accumulates partial results until `finalize_reducer`."""
     if op not in OPERATORS:
         raise TirxError(f'T.alloc_reducer has op="sum", "max" and "min", not {op!r}')
@@ -60,14 +60,14 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
     return made
 
 
-def _operator(reducer: Any, name: str) -> str:
+def _operator(reducer: object, name: str) -> str:
     found = current(name).attrs.get(REDUCERS, {}).get(reducer)
     if found is None:
         raise TirxError(f"{name} takes a buffer of T.alloc_reducer, not {reducer!r}")
     return found
 
 
-def reducer_init(reducer: Buffer, init: Any = None) -> None:
+def reducer_init(reducer: Buffer, init: object = None) -> None:
     """Initialise a reducer to the identity, or to `init`."""
     op = _operator(reducer, "T.reducer_init")
     builder = current("T.reducer_init")
@@ -76,14 +76,14 @@ def reducer_init(reducer: Buffer, init: Any = None) -> None:
     builder.attrs.setdefault("tl.reducer_starts", {})[reducer] = init
 
 
-def reducer_update(target: BufferLoad, value: Any) -> None:
+def reducer_update(target: BufferLoad, value: object) -> None:
     """Reduce `value` into element `acc[i]` of a reducer, once per iteration of the parallel loop."""
     op = _operator(getattr(target, "buffer", None), "T.reducer_update")
     more = binary(OPERATORS[op], target, cast(target.dtype, as_expr(value)))
     current("T.reducer_update").emit(BufferStore(target.buffer, target.indices, more))
 
 
-def finalize_reducer(reducer: Buffer, dst: Any = None, batch: int = 1, annotations: Any = None) -> None:
+def finalize_reducer(reducer: Buffer, dst: object = None, batch: int = 1, annotations: object = None) -> None:
     """Combine the partial results of all threads into `dst`, or in place."""
     op = _operator(reducer, "T.finalize_reducer")
     builder = current("T.finalize_reducer")
@@ -111,12 +111,12 @@ class CommReducer:
     identity: tuple[Any, ...]
 
 
-def comm_reducer(combiner: Callable[[Any, Any], Any], identity: Sequence[Any]) -> CommReducer:
+def comm_reducer(combiner: Callable[[Any, Any], object], identity: Sequence[object]) -> CommReducer:
     """Return the operator of a reduction over threads: ``T.comm_reducer(lambda x, y: x + y, [T.float32(0)])``."""
     return CommReducer(combiner, tuple(identity))
 
 
-def attr(node: Any, attr_key: str | None = None, value: Any = None) -> OpenHint | None:
+def attr(node: object, attr_key: str | None = None, value: object = None) -> OpenHint | None:
     """Set the operator of `tvm_thread_allreduce`: ``with T.attr(reducer, "reduce_scope", …)``. Others have no effect.
     """
     if attr_key == "reduce_scope":
@@ -125,7 +125,9 @@ def attr(node: Any, attr_key: str | None = None, value: Any = None) -> OpenHint 
     return tirx.attr(node, attr_key, value)
 
 
-def tvm_thread_allreduce(size: Any, value: Any, cond: Any, result: Any, *axes: Any, dtype: Any = "handle") -> Expr:
+def tvm_thread_allreduce(
+    size: object, value: object, cond: object, result: Any, *axes: object, dtype: object = "handle"
+) -> Expr:
     """Reduce `value` over the threads along some axes of the CTA; each thread gets the result.
 
     axes: indices of threads, as of `T.get_thread_binding`.
@@ -161,7 +163,7 @@ def tvm_thread_allreduce(size: Any, value: Any, cond: Any, result: Any, *axes: A
     return const(0)
 
 
-def evaluate(value: Any = None) -> None:
+def evaluate(value: object = None) -> None:
     """Evaluate an expression for its side effects, which were already emitted during parsing."""
     if isinstance(value, Expr) and not isinstance(value, type(const(0))):
         tirx.evaluate(value)

@@ -39,7 +39,7 @@ def emit(op: str, *operands: Expr, **options: Any) -> None:
     current(f"T.{op}").emit(TileCall(f"tl.{op}", operands, given))
 
 
-def _extents(operand: Any) -> tuple[Any, ...] | None:
+def _extents(operand: object) -> tuple[Any, ...] | None:
     """Return the extents of an operand, or None for an element, which takes the other operand's extents."""
     if isinstance(operand, Buffer):
         return tuple(operand.shape)
@@ -48,21 +48,21 @@ def _extents(operand: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def _pair(src: Any, dst: Any) -> tuple[Region, Region]:
+def _pair(src: object, dst: object) -> tuple[Region, Region]:
     there, here = _extents(src), _extents(dst)
     return region_of(src, here), region_of(dst, there)
 
 
 def copy(
-    src: Any,
-    dst: Any,
+    src: object,
+    dst: object,
     *,
     coalesced_width: int | None = None,
     disable_tma: bool | None = None,
     eviction_policy: str | None = None,
     prefer_instruction: str | None = None,
-    annotations: Mapping[str, Any] | None = None,
-    loop_layout: Any = None,
+    annotations: Mapping[str, object] | None = None,
+    loop_layout: object = None,
 ) -> None:
     """Copy a tile. Elements outside an argument are read as zeros, and are not written.
 
@@ -76,14 +76,20 @@ def copy(
          eviction_policy=eviction_policy, prefer_instruction=prefer_instruction)  # fmt: skip
 
 
-def async_copy(src: Any, dst: Any, **options: Any) -> None:
+def async_copy(src: object, dst: object, **options: object) -> None:
     """Copy from global to shared memory by cp.async; the program commits and waits (`T.ptx_wait_group`)."""
     options.pop("annotations", None)
     emit("async_copy", *_pair(src, dst), **options)
 
 
 def tma_copy(
-    src: Any, dst: Any, *, barrier: Any = None, cluster_mask: int | None = None, annotations: Any = None, **options: Any
+    src: object,
+    dst: object,
+    *,
+    barrier: Any = None,
+    cluster_mask: int | None = None,
+    annotations: object = None,
+    **options: object,
 ) -> None:
     """Copy by TMA from one issuing thread; a load signals `barrier`, which the program waits for."""
     operands: list[Expr] = list(_pair(src, dst))
@@ -92,24 +98,24 @@ def tma_copy(
     emit("tma_copy", *operands, cluster_mask=cluster_mask, **options)
 
 
-def transpose(src: Any, dst: Any, annotations: Any = None) -> None:
+def transpose(src: object, dst: object, annotations: object = None) -> None:
     """Transpose a tile: ``dst[j, i] = src[i, j]``."""
     emit("transpose", region_of(src), region_of(dst))
 
 
-def fill(buffer: Any, value: Any, annotations: Any = None) -> None:
+def fill(buffer: object, value: object, annotations: object = None) -> None:
     """Set every element of a tile to `value`."""
     target = region_of(buffer, (1,))
     given = as_expr(value, None if isinstance(value, Expr) else target.dtype)
     emit("fill", target, cast(target.dtype, given))
 
 
-def clear(buffer: Any, annotations: Any = None) -> None:
+def clear(buffer: object, annotations: object = None) -> None:
     """Set every element of a tile to 0."""
     fill(buffer, 0)
 
 
-def matrix(operand: Any) -> Region:
+def matrix(operand: object) -> Region:
     """Return an operand of a matrix product as a region: a buffer, a slice, or a tile that starts at an element."""
     if isinstance(operand, BufferLoad):
         *outer, rows, columns = operand.indices
@@ -119,7 +125,7 @@ def matrix(operand: Any) -> Region:
     return region_of(operand)
 
 
-def _gemm(op: str, A: Any, B: Any, C: Any, options: Mapping[str, Any]) -> None:
+def _gemm(op: str, A: object, B: object, C: object, options: Mapping[str, object]) -> None:
     given = {name: value for name, value in options.items() if name != "annotations"}
     barrier = given.pop("mbar", None)
     operands: list[Any] = [matrix(A), matrix(B), matrix(C)]
@@ -132,17 +138,17 @@ def _gemm(op: str, A: Any, B: Any, C: Any, options: Mapping[str, Any]) -> None:
 
 
 def gemm(
-    A: Any,
-    B: Any,
-    C: Any,
+    A: object,
+    B: object,
+    C: object,
     transpose_A: bool = False,
     transpose_B: bool = False,
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
-    clear_accum: Any = False,
+    clear_accum: object = False,
     k_pack: int = 1,
     wg_wait: int = 0,
-    mbar: Any = None,
-    annotations: Any = None,
+    mbar: object = None,
+    annotations: object = None,
 ) -> None:
     """Multiply tiles: ``C += A @ B``, or ``C = A @ B`` with `clear_accum`.
 
@@ -166,14 +172,14 @@ gemm_v1 = gemm_v2 = gemm
 
 
 def wgmma_gemm(
-    A: Any,
-    B: Any,
-    C: Any,
+    A: object,
+    B: object,
+    C: object,
     transpose_A: bool = False,
     transpose_B: bool = False,
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
-    clear_accum: Any = False,
-    annotations: Any = None,
+    clear_accum: object = False,
+    annotations: object = None,
 ) -> None:
     """Multiply tiles by wgmma, as `gemm`, without waiting for completion (`T.wait_wgmma`)."""
     options = {"transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum}
@@ -181,17 +187,17 @@ def wgmma_gemm(
 
 
 def tcgen05_gemm(
-    A: Any,
-    B: Any,
-    C: Any,
+    A: object,
+    B: object,
+    C: object,
     transpose_A: bool = False,
     transpose_B: bool = False,
     policy: GemmWarpPolicy = GemmWarpPolicy.Square,
-    clear_accum: Any = False,
+    clear_accum: object = False,
     *,
-    mbar: Any = None,
+    mbar: object = None,
     use_2cta: bool = False,
-    annotations: Any = None,
+    annotations: object = None,
 ) -> None:
     """Multiply tiles by tcgen05.mma into tensor memory, as `gemm`, with completion signalled at `mbar`."""
     options = {"transpose_A": transpose_A, "transpose_B": transpose_B, "policy": policy, "clear_accum": clear_accum,
@@ -203,14 +209,14 @@ def tcgen05_gemm(
 
 
 def reduce(
-    buffer: Any,
-    out: Any,
+    buffer: object,
+    out: object,
     reduce_type: str,
     dim: int,
     clear: bool,
     batch: int = 1,
     nan_propagate: bool = False,
-    annotations: Any = None,
+    annotations: object = None,
 ) -> None:
     """Reduce `buffer` along `dim` into `out`, including the contents of `out` unless `clear`.
 
@@ -232,8 +238,8 @@ def reduce(
 
 def _reduction(kind: str) -> Any:
     def reduction(
-        buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False,
-        annotations: Any = None,
+        buffer: object, out: object, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False,
+        annotations: object = None,
     ) -> None:  # fmt: skip
         reduce(buffer, out, kind, dim, clear, batch, nan_propagate)
 
@@ -249,17 +255,17 @@ REDUCTIONS = {
 """``T.reduce_sum(buffer, out, dim=-1, clear=True)`` and its like."""
 
 
-def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: Any = None) -> None:
+def cumsum(src: object, dst: object = None, dim: int = 0, reverse: bool = False, annotations: object = None) -> None:
     """Compute the inclusive prefix sum along `dim`; `reverse` starts at the end."""
     _scan("sum", src, dst, dim, reverse)
 
 
-def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False, annotations: Any = None) -> None:
+def cummax(src: object, dst: object = None, dim: int = 0, reverse: bool = False, annotations: object = None) -> None:
     """Compute the inclusive prefix maximum along `dim`."""
     _scan("max", src, dst, dim, reverse)
 
 
-def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
+def _scan(kind: str, src: object, dst: object, dim: int, reverse: bool) -> None:
     source = region_of(src)
     target = source if dst is None else region_of(dst)
     axis = dim + len(source.ranges) if dim < 0 else dim
@@ -268,11 +274,11 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
     emit("scan", source, target, kind=kind, dim=axis, reverse=reverse)
 
 
-def is_tile(value: Any) -> bool:
+def is_tile(value: object) -> bool:
     """Return whether a value is a tile rather than a number."""
     return isinstance(value, Region) or (isinstance(value, Buffer) and not value.scalar)
 
 
-def tiles(values: Sequence[Any]) -> list[Region]:
+def tiles(values: Sequence[object]) -> list[Region]:
     """Return operands as regions."""
     return [region_of(value) for value in values]

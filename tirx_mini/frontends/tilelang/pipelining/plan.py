@@ -78,4 +78,4 @@ class _Serial(Mutator):
 
     def visit_Hint(self, node: Hint) -> Stmt:
         made = self.rebuild(node)
-        return made.body if made.message == PIPELINED else made
+        return made.body if made.message == PIPELINED and made.body is not None else made

@@ -53,7 +53,7 @@ class CpuExecutable:
     original: PrimFunc
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         check_count(self.func, args)
         pointers = [self._argument(index, value) for index, value in enumerate(args)]
         function, share = self._compiled

@@ -101,7 +101,7 @@ def _at_row_and_column(parameter: str) -> Callable[[dict[str, Any]], dict[str, A
     return at_row_and_column
 
 
-def _moved(address: Any, row: Any, col: Any) -> Any:
+def _moved(address: object, row: object, col: object) -> Any:
     """Offset a tensor-memory address by lanes and columns (PTX ISA: "Tensor Memory Addressing")."""
     address = as_expr(address[(0,) * address.ndim] if isinstance(address, Buffer) else address)
     if int_value(row) != 0:

@@ -16,7 +16,7 @@ from .schedule import Schedule
 from .stage import At, Fuse, Split, Stage
 
 
-def across_threads(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, Sequence[Any]]:
+def across_threads(schedule: Schedule, args: Sequence[object]) -> tuple[Schedule, Sequence[Any]]:
     """Rewrite a schedule's cross-thread reductions, copying the schedule and its arguments if there are any.
 
     Raises `TirxError` for a reduction that its threads cannot share.

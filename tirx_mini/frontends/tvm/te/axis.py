@@ -51,43 +51,43 @@ class IterVar:
     def __expr__(self) -> Expr:
         return self.var
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: object) -> Expr:
         return binary("+", self, other)
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: object) -> Expr:
         return binary("+", other, self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: object) -> Expr:
         return binary("-", self, other)
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: object) -> Expr:
         return binary("-", other, self)
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: object) -> Expr:
         return binary("*", self, other)
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: object) -> Expr:
         return binary("*", other, self)
 
-    def __floordiv__(self, other: Any) -> Expr:
+    def __floordiv__(self, other: object) -> Expr:
         return binary("//", self, other)
 
-    def __mod__(self, other: Any) -> Expr:
+    def __mod__(self, other: object) -> Expr:
         return binary("%", self, other)
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: object) -> Expr:
         return binary("<", self, other)
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: object) -> Expr:
         return binary("<=", self, other)
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: object) -> Expr:
         return binary(">", self, other)
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: object) -> Expr:
         return binary(">=", self, other)
 
-    def equal(self, other: Any) -> Expr:
+    def equal(self, other: object) -> Expr:
         """Return the condition that the axis has a value (``==`` compares axes, not their values)."""
         return binary("==", self, other)
 
@@ -99,7 +99,7 @@ class IterVar:
         return self.var.astype(dtype)
 
 
-def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
+def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span: object = None) -> IterVar:
     """Return a reduction axis: ``reduce_axis((0, K))`` has the values 0, …, K - 1."""
     given = (0, dom) if isinstance(dom, (int, Expr)) else dom
     if not isinstance(given, (tuple, list)) or len(given) != 2 or int_value(given[0]) is None:
@@ -113,7 +113,7 @@ def reduce_axis(dom: Sequence[int], name: str = "rv", thread_tag: str = "", span
     return IterVar(Var(INT32, name), REDUCTION, first, extent)
 
 
-def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: object = None) -> IterVar:
     """Return a grid index to `bind` loops to: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
 
     ``thread_axis("vthread")`` is a virtual thread: its iterations are executed by each thread, one after the other.

@@ -34,7 +34,7 @@ class Launches:
     kernels: tuple[tuple[Any, tuple[int, ...]], ...]
     temporaries: tuple[Buffer, ...]
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         values = [*args, *(_storage(buffer, args) for buffer in self.temporaries)]
         for kernel, positions in self.kernels:
             kernel(*(values[position] for position in positions))
@@ -50,7 +50,7 @@ def build(
     inputs: Schedule | PrimFunc | IRModule,
     args: Sequence[Tensor | Var] = (),
     target: str | Target | None = None,
-    target_host: Any = None,
+    target_host: object = None,
     name: str = "main",
 ) -> Any:
     """Compile a schedule, or a lowered function, to a callable for arrays or tensors.

@@ -27,7 +27,7 @@ class IndexMap:
 
     @staticmethod
     def from_func(
-        mapping_function: Callable[..., Any], ndim: int | None = None, inverse_index_map: Any = None, **_: Any
+        mapping_function: Callable[..., object], ndim: int | None = None, inverse_index_map: object = None, **_: object
     ) -> IndexMap:
         """Return the map that a function computes. ndim: the number of indices, for a function of ``*indices``.
 
@@ -43,7 +43,7 @@ class IndexMap:
         kept = [each for each in listed if each is not IndexMap.AXIS_SEPARATOR]
         return IndexMap(variables, tuple(map(as_expr, kept)))
 
-    def map_indices(self, indices: Sequence[Any]) -> list[Expr]:
+    def map_indices(self, indices: Sequence[object]) -> list[Expr]:
         """Return the new indices of an element."""
         if len(indices) != len(self.initial_indices):
             count = len(self.initial_indices)
@@ -51,7 +51,7 @@ class IndexMap:
         values = {var: as_expr(index) for var, index in zip(self.initial_indices, indices, strict=True)}
         return [Analyzer().simplify(substitute(index, values)) for index in self.final_indices]
 
-    def map_shape(self, shape: Sequence[Any]) -> list[int]:
+    def map_shape(self, shape: Sequence[object]) -> list[int]:
         """Return the extents of the new indices."""
         ranges = self._ranges(_numbers(shape))
         bounds = [ranges.bounds(ranges.simplify(index)) for index in self.final_indices]
@@ -59,7 +59,7 @@ class IndexMap:
             raise TirxError(f"the values of {self} are not known", caller_span())
         return [each[1] + 1 for each in bounds if each is not None]
 
-    def inverse(self, shape: Sequence[Any]) -> IndexMap:
+    def inverse(self, shape: Sequence[object]) -> IndexMap:
         """Return the old indices in terms of the new ones, for old extents `shape`.
 
         Raises `TirxError` unless the map permutes digits: each new index is a sum of ``i // a % b * c``.
@@ -164,7 +164,7 @@ def _summands(expr: Expr) -> list[Expr]:
     return [expr]
 
 
-def _numbers(shape: Sequence[Any]) -> list[int]:
+def _numbers(shape: Sequence[object]) -> list[int]:
     sizes = [int_value(as_expr(extent)) for extent in shape]
     known = [size for size in sizes if size is not None]
     if len(known) != len(sizes) or prod(known) < 1:

@@ -37,8 +37,8 @@ def decl_tensor_intrin(
     op: Operation,
     fcompute: Callable[[Sequence[Buffer], Sequence[Buffer]], Any],
     name: str = "tensor_intrin",
-    binds: Any = None,
-    **_: Any,
+    binds: object = None,
+    **_: object,
 ) -> TensorIntrin:
     """Declare an instruction that computes `op`: ``fcompute(inputs, outputs)`` returns its statements.
 

@@ -11,52 +11,52 @@ from tirx_mini.isa import NAMES
 from tirx_mini.script import tirx
 
 
-def exp(x: Any) -> Expr:
+def exp(x: object) -> Expr:
     """Return e to the power of `x`."""
     return _typed(x, lambda value: exp2(value * math.log2(math.e)))
 
 
-def exp2(x: Any) -> Expr:
+def exp2(x: object) -> Expr:
     """Return 2 to the power of `x`."""
     return _typed(x, lambda value: _called("ptx.ex2.approx", value))
 
 
-def log(x: Any) -> Expr:
+def log(x: object) -> Expr:
     """Return the natural logarithm of `x`."""
     return _typed(x, lambda value: log2(value) * math.log(2))
 
 
-def log2(x: Any) -> Expr:
+def log2(x: object) -> Expr:
     """Return the base-2 logarithm of `x`."""
     return _typed(x, lambda value: _called("ptx.lg2.approx", value))
 
 
-def sqrt(x: Any) -> Expr:
+def sqrt(x: object) -> Expr:
     """Return the square root of `x`."""
     return _typed(x, lambda value: _called("ptx.sqrt.rn", value))
 
 
-def rsqrt(x: Any) -> Expr:
+def rsqrt(x: object) -> Expr:
     """Return the reciprocal square root of `x`."""
     return _typed(x, lambda value: _called("ptx.rsqrt.approx", value))
 
 
-def sigmoid(x: Any) -> Expr:
+def sigmoid(x: object) -> Expr:
     """Return the logistic function of `x`, 1 / (1 + exp(-x))."""
     return _typed(x, lambda value: const(1.0, value.dtype) / (exp(-value) + 1.0))
 
 
-def tanh(x: Any) -> Expr:
+def tanh(x: object) -> Expr:
     """Return the hyperbolic tangent of `x`."""
     return _typed(x, lambda value: sigmoid(value * 2.0) * 2.0 - 1.0)
 
 
-def abs(x: Any) -> Expr:
+def abs(x: object) -> Expr:
     """Return the absolute value of `x`."""
     return magnitude(x)
 
 
-def if_then_else(cond: Any, true_value: Any, false_value: Any) -> Expr:
+def if_then_else(cond: object, true_value: object, false_value: object) -> Expr:
     """Return `true_value` if `cond` holds, else `false_value`; only one of them is evaluated."""
     return _select(cond, true_value, false_value)
 
@@ -72,7 +72,7 @@ power, isinf, isfinite, popcount = tirx.pow, tirx.isinf, tirx.isfinite, tirx.pop
 pow = power
 
 
-def isnan(x: Any) -> Expr:
+def isnan(x: object) -> Expr:
     """Return whether `x` is NaN."""
     value = as_expr(x)
     return binary("!=", value, value)
@@ -82,7 +82,7 @@ def _called(path: str, value: Expr) -> Call:
     return NAMES[path].call(value)
 
 
-def _typed(x: Any, function: Any) -> Expr:
+def _typed(x: object, function: Any) -> Expr:
     """Apply a float32 function to a value of any type."""
     value = as_expr(x)
     result = function(cast(FLOAT32, value))

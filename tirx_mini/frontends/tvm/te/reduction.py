@@ -27,7 +27,7 @@ class Reducer:
     combine: Callable[[Any, Any], Any]
     identity: Callable[..., Any]
 
-    def __call__(self, expr: Any, axis: Any, where: Any = None, init: Any = None) -> Expr:
+    def __call__(self, expr: object, axis: object, where: object = None, init: object = None) -> Expr:
         """Reduce `expr` over one or several axes, restricted to values for which `where` holds."""
         return reduce(self, expr, axis, where, init)
 
@@ -116,7 +116,7 @@ def reduce(reducer: Reducer, expr: Any, axis: Any, where: Any = None, init: Any 
     return made
 
 
-def _grouped(value: Any) -> Expr:
+def _grouped(value: object) -> Expr:
     """Return a single value, or a `Group` of several."""
     if not isinstance(value, (tuple, list)):
         return as_expr(value)
@@ -177,7 +177,7 @@ min = Reducer("min", lambda a, b: binary("min", a, b), greatest)
 
 
 def comm_reducer(
-    fcombine: Callable[[Any, Any], Any], fidentity: Callable[[str], Any], name: str = "reduce"
+    fcombine: Callable[[Any, Any], object], fidentity: Callable[[str], object], name: str = "reduce"
 ) -> Callable[..., Expr]:
     """Return a reduction by `fcombine`, commutative and associative, with identity element ``fidentity(dtype)``.
 
@@ -186,7 +186,7 @@ def comm_reducer(
     """
     reducer = Reducer(name, fcombine, fidentity)
 
-    def reduced(expr: Any, axis: Any | Sequence[Any], where: Any = None, init: Any = None) -> Expr:
+    def reduced(expr: object, axis: object | Sequence[object], where: object = None, init: object = None) -> Expr:
         return reduce(reducer, expr, axis, where, init)
 
     return reduced

@@ -16,7 +16,7 @@ def const(value: Any, dtype: str | None = None) -> Expr:
     return constant(value) if dtype is None else constant(value, str(dtype))
 
 
-def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
+def var(name: str = "tindex", dtype: str = "int32", span: object = None) -> Var:
     """Declare a variable known at call time: a symbolic tensor extent or a scalar argument.
 
     A function with symbolic extents is compiled for the sizes of each call, once.
@@ -24,33 +24,33 @@ def var(name: str = "tindex", dtype: str = "int32", span: Any = None) -> Var:
     return Var(DataType(str(dtype)), name)
 
 
-def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> Var:
+def size_var(name: str = "size", dtype: str = "int32", span: object = None) -> Var:
     """Declare a non-negative variable, as `var`."""
     return var(name, dtype)
 
 
-def all(*args: Any, span: Any = None) -> Expr:
+def all(*args: object, span: object = None) -> Expr:
     """Return the conjunction of all conditions."""
     return _joined("and", args)
 
 
-def any(*args: Any, span: Any = None) -> Expr:
+def any(*args: object, span: object = None) -> Expr:
     """Return the disjunction of all conditions."""
     return _joined("or", args)
 
 
-def _joined(op: str, args: tuple[Any, ...]) -> Expr:
+def _joined(op: str, args: tuple[object, ...]) -> Expr:
     if not args:
         raise TirxError(f"te.{'all' if op == 'and' else 'any'} needs a condition", caller_span())
     return reduce(lambda a, b: binary(op, a, b), map(as_bool, args))
 
 
-def floordiv(a: Any, b: Any, span: Any = None) -> Expr:
+def floordiv(a: object, b: object, span: object = None) -> Expr:
     """Return `a` / `b`, rounded down."""
     return binary("//", a, b)
 
 
-def floormod(a: Any, b: Any, span: Any = None) -> Expr:
+def floormod(a: object, b: object, span: object = None) -> Expr:
     """Return the remainder of `floordiv`, which has the sign of `b`."""
     return binary("%", a, b)
 
@@ -58,19 +58,19 @@ def floormod(a: Any, b: Any, span: Any = None) -> Expr:
 indexdiv, indexmod = floordiv, floormod
 
 
-def truncdiv(a: Any, b: Any, span: Any = None) -> Expr:
+def truncdiv(a: object, b: object, span: object = None) -> Expr:
     """Return `a` / `b`, rounded towards zero as in C."""
     a, b = as_expr(a), as_expr(b)
     same_sign = binary("==", binary(">=", a, 0), binary(">", b, 0))
     return select(same_sign, binary("//", a, b), unary("-", binary("//", unary("-", a), b)))
 
 
-def truncmod(a: Any, b: Any, span: Any = None) -> Expr:
+def truncmod(a: object, b: object, span: object = None) -> Expr:
     """Return the remainder of `truncdiv`, which has the sign of `a` as in C."""
     return binary("-", a, binary("*", truncdiv(a, b), b))
 
 
-def div(a: Any, b: Any, span: Any = None) -> Expr:
+def div(a: object, b: object, span: object = None) -> Expr:
     """Return `a` / `b`, truncated for integers as in C."""
     whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
     return truncdiv(a, b) if whole else binary("/", a, b)
@@ -90,7 +90,7 @@ def refused(name: str) -> Callable[..., Any] | None:
     if name not in _REFUSED:
         return None
 
-    def call(*_: Any, **__: Any) -> Any:
+    def call(*_: object, **__: object) -> Any:
         raise TirxError(f"te.{name} is not provided", caller_span(), _REFUSED[name])
 
     return call

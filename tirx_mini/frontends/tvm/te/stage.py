@@ -240,7 +240,7 @@ class Stage:
             raise TirxError(f"{ivar}: {self.op.name} has another loop of threads for that", caller_span(), hint)
         self.across = (ivar, thread_ivar)
 
-    def set_store_predicate(self, predicate: Any) -> None:
+    def set_store_predicate(self, predicate: object) -> None:
         """Set the predicate of a cross-thread reduction's storing thread. It has no effect: one thread always stores.
 
         Raises `TirxError` for a stage that is not reduced across threads.
@@ -296,7 +296,7 @@ class Stage:
             raise TirxError(f"{tensor_intrin!r} is not an instruction", caller_span(), "use te.decl_tensor_intrin")
         self.tensorized = (var, tensor_intrin)
 
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: object = None) -> None:
         """Attach a hint to a loop as in TVM, such as "auto_unroll_max_step". Hints never change a result.
 
         The compilers behind a target decide about unrolling themselves, so these hints have no effect; `unroll` has.
@@ -306,7 +306,7 @@ class Stage:
         if pragma_type not in PRAGMAS:
             raise TirxError(f"the pragma {pragma_type!r} is not provided", caller_span(), f"use {', '.join(PRAGMAS)}")
 
-    def prefetch(self, tensor: Tensor, var: IterVar, offset: Any) -> None:
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: object) -> None:
         """Request a prefetch of data for a later iteration; it has no effect, since CPUs prefetch in hardware."""
         self._leaf(var, "prefetch")
         if tensor not in self.op.input_tensors:

@@ -46,7 +46,7 @@ def specialised(
     return made, own
 
 
-def _number(extent: Any) -> Any:
+def _number(extent: object) -> Any:
     value = int_value(simplify(extent)) if isinstance(extent, Expr) else extent
     return extent if value is None else value
 
@@ -79,15 +79,15 @@ class SymbolicFunction:
     _known: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False, repr=False)
     _last: list[Any] = field(default_factory=list, init=False, repr=False)
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: object) -> None:
         self.for_arguments(*args)(*self.kept(args))
 
-    def kept(self, args: Sequence[Any]) -> list[Any]:
+    def kept(self, args: Sequence[object]) -> list[Any]:
         """Return the values without those of symbolic extents."""
         sizes = set(symbols_of(self.module.args))
         return [value for arg, value in zip(self.module.args, args, strict=True) if arg not in sizes]
 
-    def for_arguments(self, *args: Any) -> Any:
+    def for_arguments(self, *args: object) -> Any:
         """Return the function for the sizes of the given arguments. Raises `ArgumentError` for inconsistent sizes."""
         return self._for(self._sizes(args))
 

@@ -95,7 +95,7 @@ class Tensor(Buffer):
 
     op: Any = field(kw_only=True)
 
-    def __call__(self, *indices: Any) -> Expr:
+    def __call__(self, *indices: object) -> Expr:
         return self[indices]
 
     @property
@@ -123,10 +123,10 @@ def placeholder(shape: Sequence[int] | int, dtype: str = "float32", name: str = 
 
 def compute(
     shape: Sequence[int] | int,
-    fcompute: Callable[..., Any],
+    fcompute: Callable[..., object],
     name: str = "compute",
     tag: str = "",
-    attrs: Any = None,
+    attrs: object = None,
 ) -> Any:
     """Define a tensor of `shape` with element ``fcompute(i, j, …)`` at (i, j, …), or several tensors for a tuple.
 
@@ -161,7 +161,7 @@ def compute(
     return op.tensors
 
 
-def _grouped(body: Any) -> Expr:
+def _grouped(body: object) -> Expr:
     """Return the body of a compute: a value, or a group of values without reductions."""
     if not isinstance(body, (tuple, list)):
         return as_expr(body)
@@ -172,7 +172,7 @@ def _grouped(body: Any) -> Expr:
     return values[0] if len(values) == 1 else Group(values[0].dtype, values)
 
 
-def extents_of(shape: Any, name: str) -> tuple[int, ...]:
+def extents_of(shape: object, name: str) -> tuple[int, ...]:
     """Return a shape as numbers and expressions of symbolic extents (`te.var`).
 
     Raises `TirxError` where an extent is something else, or not positive.
@@ -196,7 +196,7 @@ def _extent(extent: Any) -> Any:
     return simplify(extent) if isinstance(extent, Expr) and extent.dtype.is_integer else None
 
 
-def _axis_names(function: Callable[..., Any], count: int, name: str, span: Span | None) -> list[str]:
+def _axis_names(function: Callable[..., object], count: int, name: str, span: Span | None) -> list[str]:
     parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         fixed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]

@@ -27,7 +27,7 @@ class BlockSchedule:
     seed: of the random choices.
     """
 
-    def __init__(self, mod: IRModule | PrimFunc, *, seed: int | None = None, **_: Any) -> None:
+    def __init__(self, mod: IRModule | PrimFunc, *, seed: int | None = None, **_: object) -> None:
         whole = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
         self.functions = {str(name): opened(func) for name, func in whole.functions.items()}
         self.trace = Trace()
@@ -65,7 +65,7 @@ class BlockSchedule:
                 f"the module has no function {func_name!r}", caller_span(), f"it has {', '.join(self.functions)}"
             )
 
-    def focus(self, rv: Any) -> None:
+    def focus(self, rv: object) -> None:
         """Select the function that contains a block or loop."""
         if isinstance(rv, BlockRV) and rv.function in self.functions:
             self.working_on = rv.function
@@ -83,7 +83,7 @@ class BlockSchedule:
         made.random.setstate(self.random.getstate())
         return made
 
-    def show(self, *_: Any, **__: Any) -> None:
+    def show(self, *_: object, **__: object) -> None:
         """Print the functions and the trace."""
         for func in self.functions.values():
             print(func.script())
@@ -148,7 +148,7 @@ class BlockSchedule:
         own = self._block(block)
         return [each for each in tree.blocks_in(self.func.body) if each is not own]
 
-    def get(self, rv_or_name: Any, func_name: str | None = None) -> Any:
+    def get(self, rv_or_name: object, func_name: str | None = None) -> Any:
         """Return the current statement of a block or loop, a function by name, or a number unchanged."""
         if isinstance(rv_or_name, str):
             self._known(rv_or_name)
@@ -221,7 +221,7 @@ class BlockSchedule:
         return candidates[chosen]
 
     @traced
-    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Any) -> None:
+    def annotate(self, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: object) -> None:
         """Annotate a block, shown as `T.block_attr` in its text, or a loop, recorded only in the schedule.
 
         No pass of tirx_mini reads it, and it changes no result.

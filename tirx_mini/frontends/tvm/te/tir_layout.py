@@ -71,8 +71,8 @@ class LayoutSchedule(NestedSchedule):
         self,
         block: BlockRV,
         buffer: tuple[str, int] | str | Buffer,
-        index_map: IndexMap | Callable[..., Any],
-        pad_value: Any = None,
+        index_map: IndexMap | Callable[..., object],
+        pad_value: object = None,
         *,
         assume_injective_transform: bool = False,
     ) -> None:
@@ -90,7 +90,7 @@ class LayoutSchedule(NestedSchedule):
         params = tuple(new if param is old else param for param in self.func.params)
         self.func = replace(self.func, params=params, body=_Moved(old, new, made).stmt(self.func.body))
 
-    def _buffer_of(self, block: BlockRV, given: Any) -> Buffer:
+    def _buffer_of(self, block: BlockRV, given: object) -> Buffer:
         node = self._block(block)
         kind, index = given if isinstance(given, tuple) else ("", given)
         kind = str(getattr(kind, "name", kind)).lower()
@@ -106,7 +106,7 @@ class LayoutSchedule(NestedSchedule):
         return known[0]
 
     @traced
-    def transform_block_layout(self, block: BlockRV, index_map: IndexMap | Callable[..., Any]) -> None:
+    def transform_block_layout(self, block: BlockRV, index_map: IndexMap | Callable[..., object]) -> None:
         """Transform the iteration space of a block, and replace its loops by loops over the new variables.
 
         index_map: the new variables as a function of those of the block. It must be a bijection, and each new variable

@@ -128,7 +128,7 @@ class _Blockized:
         place: Expr = own if size == 1 else within if size == extent else own * size + within
         self.values[var] = place
 
-    def _inner(self, name: str, body: Stmt, chosen: Any = None) -> Block:
+    def _inner(self, name: str, body: Stmt, chosen: object = None) -> Block:
         listed = [each for each in self.inner_vars if chosen is None or each[1] == chosen]
         vars_, kinds, domains, values = zip(*listed, strict=True) if listed else ((), (), (), ())
         return Block(name, vars_, kinds, domains, values, body, span=self.block.span, attrs=self.block.attrs)

@@ -192,7 +192,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def cache_read(
-        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
+        self, block: BlockRV, read_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: object = None
     ) -> BlockRV:
         """Add a block that copies a buffer to a memory, from which `block` then reads.
 
@@ -209,7 +209,7 @@ class Schedule(PaddingSchedule):
 
     @traced
     def cache_write(
-        self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: Any = None
+        self, block: BlockRV, write_buffer_index: int | str | Buffer, storage_scope: str, consumer_blocks: object = None
     ) -> BlockRV:
         """Add a block that copies the output of `block`, now written to a memory, to its original buffer.
 

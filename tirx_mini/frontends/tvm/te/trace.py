@@ -82,7 +82,7 @@ class Trace:
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def note(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def note(self, name: str, args: tuple[object, ...], kwargs: dict[str, Any], result: object) -> None:
         self.calls.append((name, args, kwargs, result))
 
     @property
@@ -98,11 +98,11 @@ class Trace:
         known = enumerate(self.calls)
         return {number: kwargs["decision"] for number, (_, _, kwargs, _) in known if "decision" in kwargs}
 
-    def as_python(self, unicode: Any = None) -> list[str]:
+    def as_python(self, unicode: object = None) -> list[str]:
         """Return the lines of `str(trace)`."""
         return str(self).splitlines()
 
-    def show(self, *_: Any, **__: Any) -> None:
+    def show(self, *_: object, **__: object) -> None:
         """Print the trace."""
         print(self)
 
@@ -121,11 +121,13 @@ class Trace:
             lines[-1] += f"sch.{name}({', '.join(given)})"
         return "\n".join(lines)
 
-    def apply_to_schedule(self, schedule: Any, remove_postproc: bool = False, decision_provider: Any = None) -> None:
+    def apply_to_schedule(
+        self, schedule: object, remove_postproc: bool = False, decision_provider: object = None
+    ) -> None:
         """Replay the calls on another schedule. The options are accepted as TVM has them."""
         made: dict[Any, Any] = {}
 
-        def of(value: Any) -> Any:
+        def of(value: object) -> Any:
             if isinstance(value, (list, tuple)):
                 return [of(each) for each in value]
             return made.get(value, value) if isinstance(value, (BlockRV, LoopRV)) else value
@@ -136,7 +138,7 @@ class Trace:
             made.update((old, new) for old, new in pairs if old is not None)
 
 
-def _text(value: Any, names: dict[Any, str]) -> str:
+def _text(value: object, names: dict[Any, str]) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_text(each, names) for each in value)}]"
     return names.get(value, repr(value)) if isinstance(value, (BlockRV, LoopRV)) else repr(value)

@@ -23,7 +23,7 @@ _DIRECTED = ("zero", "negative_inf", "positive_inf")
 def _rounded(compute: Callable[..., Array]) -> Meaning:
     """Return the semantics of a float operation with the attributes `rounding_mode` and `flush_to_zero`."""
 
-    def meaning(a: Any, to: str, *xs: Array) -> Array:
+    def meaning(a: object, to: str, *xs: Array) -> Array:
         flush = bool(getattr(a, "flush_to_zero", False))
         xs = tuple(flushed(x, flush) for x in xs)
         mode = getattr(a, "rounding_mode", "nearest_even")
@@ -54,7 +54,7 @@ def _extreme(numbers: Callable[..., Array], nans: Callable[..., Array], sign: in
     return compute
 
 
-def _read(a: Any, *xs: Array, name: str = "signedness") -> tuple[Array, ...]:
+def _read(a: object, *xs: Array, name: str = "signedness") -> tuple[Array, ...]:
     return xs if getattr(a, name) == "signed" else tuple(unsigned(x) for x in xs)
 
 
@@ -76,7 +76,7 @@ def _divi(a: Any, to: str, x: Array, y: Array) -> Array:
     return (floor + up).astype(dtype_of(to))
 
 
-def _mulhii(a: Any, to: str, x: Array, y: Array) -> Array:
+def _mulhii(a: object, to: str, x: Array, y: Array) -> Array:
     bits = 8 * x.dtype.itemsize
     product = unsigned(x).astype(object) * unsigned(y).astype(object)
     return signed(np.asarray(np.asarray(product, dtype=object) >> bits, dtype=np.uint64), to)
@@ -123,7 +123,7 @@ def _exti(a: Any, to: str, x: Array) -> Array:
     return _read(a, x)[0].astype(dtype_of(to))
 
 
-def _bitcast(a: Any, to: str, x: Array) -> Array:
+def _bitcast(a: object, to: str, x: Array) -> Array:
     return np.ascontiguousarray(x).view(dtype_of(to)).reshape(x.shape)
 
 

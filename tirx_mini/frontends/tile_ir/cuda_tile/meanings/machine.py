@@ -94,7 +94,7 @@ class Machine:
             return [self.env[v] for v in value]
         return None if value is None else self.env[value]
 
-    def run(self, region: Region, args: Sequence[Any] = ()) -> Exit:
+    def run(self, region: Region, args: Sequence[object] = ()) -> Exit:
         """Execute a region. Raises `ValueError` if it lacks a terminator."""
         self.env.update(zip(region.params, args, strict=True))
         for op in region.ops:
@@ -184,7 +184,7 @@ def slice_at(part: Sequence[int], indices: Sequence[Any]) -> tuple[slice, ...]:
     return tuple(slice(int(i) * n, int(i) * n + n) for i, n in zip(indices, part, strict=True))
 
 
-def argument(memory: Memory, element: object, value: Any) -> Array:
+def argument(memory: Memory, element: object, value: object) -> Array:
     """Return the value of a parameter: an array's address, or a number. Raises `ValueError` for a wrong dtype."""
     name = str(element)
     if not name.startswith("ptr<"):

@@ -71,7 +71,7 @@ def binary(tr: Tracer, name: str, x: Any, y: Any, **attrs: Any) -> Any:
     return arithmetic(tr, name, a, b, **attrs)
 
 
-def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
+def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: object) -> TileValue:
     """Emit an operation on tiles of one dtype and shape."""
     special = _SPECIAL.get(name)
     if special is not None:
@@ -84,7 +84,7 @@ def arithmetic(tr: Tracer, name: str, a: TileValue, b: TileValue, **attrs: Any) 
     return tr.emit.tile(as_int, a.dtype, a.shape, a, b, **sign)
 
 
-def float_only(name: str, dtype: DType, attrs: Mapping[str, Any]) -> None:
+def float_only(name: str, dtype: DType, attrs: Mapping[str, object]) -> None:
     """Raise `TileTypeError` for a rounding mode or `flush_to_zero` that is unsupported for `dtype`."""
     mode = attrs.get("rounding_mode")
     if mode and not (dtype.is_float and dtype.arithmetic):
@@ -109,7 +109,7 @@ def compare(tr: Tracer, predicate: str, a: TileValue, b: TileValue) -> TileValue
     return tr.emit.tile("cmpi", bool_, a.shape, a, b, comparison_predicate=predicate, signedness=a.dtype.signedness)
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def _shape(value: object) -> tuple[int, ...]:
     return value.shape if isinstance(value, TileValue) else ()
 
 
@@ -122,7 +122,7 @@ def _operand(tr: Tracer, value: Any, dtype: DType, shape: tuple[int, ...]) -> Ti
     return tr.emit.broadcast(tr.emit.cast(value, dtype), shape)
 
 
-def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
+def _shift(tr: Tracer, name: str, x: object, y: object) -> TileValue:
     """Shift integers, in their common type."""
     if not all((own_dtype(v) or default_dtype(plain(v))).is_integer for v in (x, y)):
         raise TileTypeError(f"`{SYMBOLS[name]}` needs integers, not {describe(x)} and {describe(y)}")
@@ -134,7 +134,7 @@ def _shift(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
     return tr.emit.tile("shri", dtype, shape, a, b, signedness=dtype.signedness)
 
 
-def _truediv(tr: Tracer, a: TileValue, b: TileValue, **attrs: Any) -> TileValue:
+def _truediv(tr: Tracer, a: TileValue, b: TileValue, **attrs: object) -> TileValue:
     float_only("truediv", a.dtype, attrs)
     return tr.emit.tile("divf", a.dtype, a.shape, a, b, **attrs)
 
@@ -205,7 +205,9 @@ def small_power(tr: Tracer, x: TileValue, exponent: int) -> TileValue:
     return binary(tr, "mul", square, x) if exponent == 3 else square
 
 
-def float_options(rounding_mode: Any = None, flush_to_zero: Any = False, *allowed: RoundingMode) -> dict[str, Any]:
+def float_options(
+    rounding_mode: object = None, flush_to_zero: object = False, *allowed: RoundingMode
+) -> dict[str, Any]:
     """Return the attributes `rounding_mode` and `flush_to_zero` of an operation."""
     attrs: dict[str, Any] = {}
     if rounding_mode is not None:
@@ -220,43 +222,43 @@ _DIVISION = (*_IEEE, RoundingMode.APPROX, RoundingMode.FULL)
 
 
 @operation("add")
-def add(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+def add(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
     """Return the sum of two tiles: ``x + y``."""
     return binary(tr, "add", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("sub")
-def sub(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+def sub(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
     """Return the difference of two tiles: ``x - y``."""
     return binary(tr, "sub", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("mul")
-def mul(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+def mul(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
     """Return the elementwise product of two tiles: ``x * y``."""
     return binary(tr, "mul", x, y, **float_options(rounding_mode, flush_to_zero, *_IEEE))
 
 
 @operation("truediv")
-def truediv(tr: Tracer, x: Any, y: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+def truediv(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
     """Return the quotient of two tiles as floats: ``x / y``. Integers become float32."""
     return binary(tr, "truediv", x, y, **float_options(rounding_mode, flush_to_zero, *_DIVISION))
 
 
 @operation("floordiv")
-def floordiv(tr: Tracer, x: Any, y: Any, /) -> Any:
+def floordiv(tr: Tracer, x: object, y: object, /) -> Any:
     """Return the quotient rounded down: ``x // y``."""
     return binary(tr, "floordiv", x, y)
 
 
 @operation("mod")
-def mod(tr: Tracer, x: Any, y: Any, /) -> Any:
+def mod(tr: Tracer, x: object, y: object, /) -> Any:
     """Return the remainder, with the sign of the divisor: ``x % y``."""
     return binary(tr, "mod", x, y)
 
 
 @operation("divmod")
-def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
+def divmod_(tr: Tracer, x: object, y: object, /) -> Any:
     """Return ``(x // y, x % y)`` of integers."""
     for value in (x, y):
         if (own_dtype(value) or (default_dtype(plain(value)) if is_constant(value) else int32)).is_float:
@@ -267,7 +269,7 @@ def divmod_(tr: Tracer, x: Any, y: Any, /) -> Any:
 
 
 @operation("pow")
-def pow_(tr: Tracer, x: Any, y: Any, /) -> Any:
+def pow_(tr: Tracer, x: object, y: object, /) -> Any:
     """Return ``x`` to the power of ``y``: ``x ** y``."""
     if isinstance(x, TileValue) and not x.dtype.is_bool and isinstance(y, int) and y in (1, 2, 3, 4):
         return small_power(tr, x, y)
@@ -275,30 +277,34 @@ def pow_(tr: Tracer, x: Any, y: Any, /) -> Any:
 
 
 @operation("cdiv", host=lambda x, y: -(-x // y))
-def cdiv(tr: Tracer, x: Any, y: Any, /) -> Any:
+def cdiv(tr: Tracer, x: object, y: object, /) -> Any:
     """Return the quotient of two integers, rounded up; also callable in host code."""
     return binary(tr, "cdiv", x, y)
 
 
 @operation("atan2")
-def atan2(tr: Tracer, x1: Any, x2: Any, /) -> Any:
+def atan2(tr: Tracer, x1: object, x2: object, /) -> Any:
     """Return the angle of the point ``(x2, x1)`` in radians, from -π to π."""
     return binary(tr, "atan2", x1, x2)
 
 
 @operation("maximum")
-def maximum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
+def maximum(
+    tr: Tracer, x: object, y: object, /, *, flush_to_zero: object = False, propagate_nan: object = False
+) -> Any:
     """Return the elementwise maximum, ignoring a single NaN unless `propagate_nan`."""
     return _extreme(tr, "maximum", x, y, flush_to_zero, propagate_nan)
 
 
 @operation("minimum")
-def minimum(tr: Tracer, x: Any, y: Any, /, *, flush_to_zero: Any = False, propagate_nan: Any = False) -> Any:
+def minimum(
+    tr: Tracer, x: object, y: object, /, *, flush_to_zero: object = False, propagate_nan: object = False
+) -> Any:
     """Return the elementwise minimum, ignoring a single NaN unless `propagate_nan`."""
     return _extreme(tr, "minimum", x, y, flush_to_zero, propagate_nan)
 
 
-def _extreme(tr: Tracer, name: str, x: Any, y: Any, flush_to_zero: Any, propagate_nan: Any) -> Any:
+def _extreme(tr: Tracer, name: str, x: object, y: object, flush_to_zero: object, propagate_nan: object) -> Any:
     attrs = float_options(None, flush_to_zero)
     if constant_bool(propagate_nan, "propagate_nan"):
         attrs["propagate_nan"] = True
@@ -306,7 +312,7 @@ def _extreme(tr: Tracer, name: str, x: Any, y: Any, flush_to_zero: Any, propagat
 
 
 def _define(name: str, doc: str) -> None:
-    def implementation(tr: Tracer, x: Any, y: Any, /) -> Any:
+    def implementation(tr: Tracer, x: object, y: object, /) -> Any:
         return binary(tr, name, x, y)
 
     implementation.__doc__ = doc
@@ -318,7 +324,7 @@ for _name in (*_BITWISE, *_SHIFTS, *_PREDICATES):
 
 
 @operation("where")
-def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
+def where(tr: Tracer, cond: object, x: object, y: object, /) -> Any:
     """Select elements of `x` where `cond` is true, else of `y`, broadcasting all three."""
     mask = tr.emit.cast(tile_of(tr, cond, "the condition of ct.where"), bool_)
     for value in (x, y):
@@ -329,25 +335,25 @@ def where(tr: Tracer, cond: Any, x: Any, y: Any, /) -> Any:
     return tr.emit.tile("select", dtype, shape, tr.emit.broadcast(mask, shape), a, b)
 
 
-def _comparable(tr: Tracer, x: Any, y: Any) -> tuple[Any, Any]:
+def _comparable(tr: Tracer, x: object, y: object) -> tuple[Any, Any]:
     """Convert comparison operands of storage-only types to float32, which represents all their values."""
     dtype = _storage_dtype(x, y)
     converted = [tr.emit.cast(v, float32) if own_dtype(v) == dtype and isinstance(v, TileValue) else v for v in (x, y)]
     return converted[0], converted[1]
 
 
-def _storage(x: Any, y: Any) -> bool:
+def _storage(x: object, y: object) -> bool:
     """Return whether an operand has a storage-only type."""
     return any(isinstance(v, TileValue) and not v.dtype.arithmetic for v in (x, y))
 
 
-def _storage_dtype(x: Any, y: Any) -> DType:
+def _storage_dtype(x: object, y: object) -> DType:
     """Return the common type of operands with a storage-only type, which combines only with itself and constants."""
     own = [d for d in (own_dtype(x), own_dtype(y)) if d is not None]
     return own[0] if len(set(own)) == 1 else promote(own[0], own[1])
 
 
-def logical(tr: Tracer, name: str, x: Any, y: Any) -> TileValue:
+def logical(tr: Tracer, name: str, x: object, y: object) -> TileValue:
     """Evaluate ``x and y`` or ``x or y`` on scalars without short-circuiting."""
     a, b = (tr.condition(v, f"an operand of `{name}`") for v in (x, y))
     e = tr.emit

@@ -79,7 +79,7 @@ class _Places:
         return None if self.allowed is None else self.allowed.value
 
 
-def _rmw(tr: Tracer, name: str, places: _Places, update: Any, order: Any, scope: Any, what: str) -> TileValue:
+def _rmw(tr: Tracer, name: str, places: _Places, update: object, order: object, scope: object, what: str) -> TileValue:
     """Emit an atomic read-modify-write of elements. what: the operation's name in messages."""
     array = places.array
     mode = _mode(name, array.dtype, what)
@@ -95,7 +95,9 @@ def _rmw(tr: Tracer, name: str, places: _Places, update: Any, order: Any, scope:
     return TileValue(made, array.dtype, places.shape)
 
 
-def _cas(tr: Tracer, places: _Places, expected: Any, desired: Any, order: Any, scope: Any, what: str) -> TileValue:
+def _cas(
+    tr: Tracer, places: _Places, expected: object, desired: object, order: object, scope: object, what: str
+) -> TileValue:
     """Emit an atomic compare-and-swap of elements; masked-off results are `expected`."""
     array, shape = places.array, places.shape
     _mode("xchg", array.dtype, what)
@@ -116,16 +118,16 @@ def _cas(tr: Tracer, places: _Places, expected: Any, desired: Any, order: Any, s
 
 def _define(name: str, doc: str) -> None:
     def implementation(
-        tr: Tracer, array: Any, indices: Any, update: Any, /, *, check_bounds: Any = True,
-        memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
+        tr: Tracer, array: object, indices: object, update: object, /, *, check_bounds: object = True,
+        memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
     ) -> Any:  # fmt: skip
         target = array_of(array, f"ct.atomic_{name}")
         places = _Places(target, *addresses(tr, target, indices, check_bounds, None, f"atomic_{name}"))
         return _rmw(tr, name, places, update, memory_order, memory_scope, f"ct.atomic_{name}")
 
     def of_memory(
-        tr: Tracer, memory: RawMemoryValue, offset: Any, update: Any, /, *, mask: Any = None,
-        memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
+        tr: Tracer, memory: RawMemoryValue, offset: object, update: object, /, *, mask: object = None,
+        memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
     ) -> Any:  # fmt: skip
         places = _Places(*raw_places(tr, memory, offset, mask, f"atomic_{name}_offset"))
         return _rmw(tr, name, places, update, memory_order, memory_scope, f"atomic_{name}_offset")
@@ -150,8 +152,8 @@ for _name, _doc in {
 
 @operation("atomic_cas")
 def atomic_cas(
-    tr: Tracer, array: Any, indices: Any, expected: Any, desired: Any, /, *, check_bounds: Any = True,
-    memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
+    tr: Tracer, array: object, indices: object, expected: object, desired: object, /, *, check_bounds: object = True,
+    memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
 ) -> Any:  # fmt: skip
     """Replace elements equal to `expected` by `desired`, each atomically, and return the old values.
 
@@ -164,15 +166,15 @@ def atomic_cas(
 
 @method(RawMemoryValue, "atomic_cas_offset")
 def atomic_cas_offset(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, expected: Any, desired: Any, /, *, mask: Any = None,
-    memory_order: Any = MemoryOrder.ACQ_REL, memory_scope: Any = MemoryScope.DEVICE,
+    tr: Tracer, memory: RawMemoryValue, offset: object, expected: object, desired: object, /, *, mask: object = None,
+    memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
 ) -> Any:  # fmt: skip
     """Perform `ct.atomic_cas` on elements addressed by their offset from the array's first element."""
     places = _Places(*raw_places(tr, memory, offset, mask, "atomic_cas_offset"))
     return _cas(tr, places, expected, desired, memory_order, memory_scope, "atomic_cas_offset")
 
 
-def _store_reduced(tr: Tracer, name: str, view: TiledViewValue, index: Any, update: Any) -> None:
+def _store_reduced(tr: Tracer, name: str, view: TiledViewValue, index: object, update: object) -> None:
     array = view.array
     mode = _mode(name, array.dtype, f"atomic_store_{name}")
     value = view_value(tr, view, update)
@@ -186,7 +188,7 @@ def _store_reduced(tr: Tracer, name: str, view: TiledViewValue, index: Any, upda
 
 
 def _define_view_method(name: str) -> None:
-    def implementation(tr: Tracer, view: TiledViewValue, index: Any, update: Any, /) -> None:
+    def implementation(tr: Tracer, view: TiledViewValue, index: object, update: object, /) -> None:
         _store_reduced(tr, name, view, index, update)
 
     implementation.__doc__ = f"As `ct.atomic_{name}`, on the tile at `index` of the view; it returns nothing."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..tracer import Tracer
 
 
-def _of_grid(tr: Tracer, name: str, axis: Any) -> TileValue:
+def _of_grid(tr: Tracer, name: str, axis: object) -> TileValue:
     place = constant_int(axis, "the axis of the grid")
     if place not in (0, 1, 2):
         raise TileValueError(f"the axis of the grid is 0, 1 or 2, not {place}")
@@ -28,19 +28,19 @@ def _of_grid(tr: Tracer, name: str, axis: Any) -> TileValue:
 
 
 @operation("bid")
-def bid(tr: Tracer, axis: Any) -> Any:
+def bid(tr: Tracer, axis: object) -> Any:
     """Return the index of this block along a grid axis."""
     return _of_grid(tr, "get_tile_block_id", axis)
 
 
 @operation("num_blocks")
-def num_blocks(tr: Tracer, axis: Any) -> Any:
+def num_blocks(tr: Tracer, axis: object) -> Any:
     """Return the number of blocks along a grid axis."""
     return _of_grid(tr, "get_num_tile_blocks", axis)
 
 
 @operation("assume_divisible_by")
-def assume_divisible_by(tr: Tracer, x: Any, divisor: Any) -> Any:
+def assume_divisible_by(tr: Tracer, x: object, divisor: object) -> Any:
     """Return `x`, with the promise that it is divisible by `divisor`."""
     number = constant_int(divisor, "the divisor")
     if number < 1:

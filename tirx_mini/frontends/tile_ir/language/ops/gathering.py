@@ -31,7 +31,7 @@ _PADDED = {
 }  # fmt: skip
 
 
-def _indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> list[TileValue]:
+def _indices(tr: Tracer, array: ArrayValue, indices: object, name: str) -> list[TileValue]:
     """Return one integer tile per array dimension, not yet broadcast."""
     items = indices if isinstance(indices, tuple) else (indices,)
     if len(items) != array.ndim:
@@ -64,7 +64,7 @@ def _needs_64_bits(array: ArrayValue, tiles: list[TileValue]) -> bool:
 
 
 def addresses(
-    tr: Tracer, array: ArrayValue, indices: Any, check_bounds: Any, mask: Any, name: str
+    tr: Tracer, array: ArrayValue, indices: object, check_bounds: object, mask: object, name: str
 ) -> tuple[TileValue, TileValue | None]:
     """Return pointers to the elements at `indices`, and a mask of the accessible ones or None for all.
 
@@ -103,7 +103,7 @@ def _added(tr: Tracer, x: TileValue, y: TileValue) -> TileValue:
     return tr.emit.index("addi", tr.emit.broadcast(x, shape), tr.emit.broadcast(y, shape))
 
 
-def _in_bounds(tr: Tracer, tile: TileValue, extent: Any) -> TileValue | None:
+def _in_bounds(tr: Tracer, tile: TileValue, extent: object) -> TileValue | None:
     """Return the mask ``0 <= tile < extent``."""
     e = tr.emit
     below = e.compare("less_than", tile, _like(tr, extent, tile))
@@ -112,7 +112,9 @@ def _in_bounds(tr: Tracer, tile: TileValue, extent: Any) -> TileValue | None:
     return e.both(e.compare("greater_than_or_equal", tile, 0), below)
 
 
-def _pointers(tr: Tracer, array: ArrayValue, offset: TileValue | None, wide: Any, shape: tuple[int, ...]) -> TileValue:
+def _pointers(
+    tr: Tracer, array: ArrayValue, offset: TileValue | None, wide: object, shape: tuple[int, ...]
+) -> TileValue:
     e = tr.emit
     base = array.base
     if shape:
@@ -126,7 +128,7 @@ def _pointers(tr: Tracer, array: ArrayValue, offset: TileValue | None, wide: Any
 
 
 def load_elements(
-    tr: Tracer, array: ArrayValue, pointers: TileValue, mask: TileValue | None, padding: TileValue | None, hints: Any
+    tr: Tracer, array: ArrayValue, pointers: TileValue, mask: TileValue | None, padding: TileValue | None, hints: object
 ) -> TileValue:
     """Load through pointers; masked-off elements are the padding value."""
     before = tr.order.before_load(array)
@@ -141,7 +143,7 @@ def load_elements(
 
 
 def store_elements(
-    tr: Tracer, array: ArrayValue, pointers: TileValue, value: TileValue, mask: TileValue | None, hints: Any
+    tr: Tracer, array: ArrayValue, pointers: TileValue, value: TileValue, mask: TileValue | None, hints: object
 ) -> None:
     """Store through pointers where the mask is true."""
     before = tr.order.before_store(array)
@@ -152,7 +154,7 @@ def store_elements(
     tr.order.after_store(array, token)
 
 
-def spread(tr: Tracer, value: Any, array: ArrayValue, shape: tuple[int, ...], what: str) -> TileValue:
+def spread(tr: Tracer, value: object, array: ArrayValue, shape: tuple[int, ...], what: str) -> TileValue:
     """Convert a value to the array's dtype and broadcast it to the shape of the indices."""
     tile = cast_to(tr, value, array.dtype, what)
     if common_shape(what, tile.shape, shape) != shape:
@@ -164,8 +166,9 @@ def spread(tr: Tracer, value: Any, array: ArrayValue, shape: tuple[int, ...], wh
 
 @operation("gather")
 def gather(
-    tr: Tracer, array: Any, indices: Any, /, *, mask: Any = None, padding_value: Any = 0, check_bounds: Any = True,
-    latency: Any = None,
+    tr: Tracer, array: object, indices: object, /, *, mask: object = None, padding_value: object = 0,
+    check_bounds: object = True,
+    latency: object = None,
 ) -> Any:  # fmt: skip
     """Gather array elements at tiles of indices, one tile per dimension, broadcast to one shape.
 
@@ -182,8 +185,8 @@ def gather(
 
 @operation("scatter")
 def scatter(
-    tr: Tracer, array: Any, indices: Any, value: Any, /, *, mask: Any = None, check_bounds: Any = True,
-    latency: Any = None,
+    tr: Tracer, array: object, indices: object, value: object, /, *, mask: object = None, check_bounds: object = True,
+    latency: object = None,
 ) -> None:  # fmt: skip
     """Scatter a tile to array elements at tiles of indices, skipping elements out of bounds."""
     target = array_of(array, "ct.scatter")
@@ -217,8 +220,9 @@ def _sliced_indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> t
 
 @operation("load_advanced_indexing")
 def load_advanced_indexing(
-    tr: Tracer, array: Any, indices: Any, /, *, padding_mode: Any = PaddingMode.UNDETERMINED, latency: Any = None,
-    allow_tma: Any = None,
+    tr: Tracer, array: object, indices: object, /, *, padding_mode: object = PaddingMode.UNDETERMINED,
+    latency: object = None,
+    allow_tma: object = None,
 ) -> Any:  # fmt: skip
     """Load slices of an array: at indices from a 1-D tile along one dimension, by `ct.Slice` along the others."""
     source = array_of(array, "ct.load_advanced_indexing")
@@ -232,7 +236,7 @@ def load_advanced_indexing(
 
 @operation("store_advanced_indexing")
 def store_advanced_indexing(
-    tr: Tracer, array: Any, indices: Any, tile: Any, /, *, latency: Any = None, allow_tma: Any = None
+    tr: Tracer, array: object, indices: object, tile: object, /, *, latency: object = None, allow_tma: object = None
 ) -> None:
     """Store a tile to slices of an array, indexed as in `load_advanced_indexing`."""
     target = array_of(array, "ct.store_advanced_indexing")
@@ -244,7 +248,7 @@ def store_advanced_indexing(
     store_elements(tr, target, pointers, value, allowed, access_hints(tr, latency, allow_tma))
 
 
-def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
+def boolean_mask(tr: Tracer, mask: object, what: str) -> TileValue:
     """Return the mask of an access as a boolean tile."""
     tile = tile_of(tr, mask, f"the mask of {what}")
     if not tile.dtype.is_bool:
@@ -253,7 +257,7 @@ def boolean_mask(tr: Tracer, mask: Any, what: str) -> TileValue:
 
 
 def raw_places(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, mask: Any, name: str
+    tr: Tracer, memory: RawMemoryValue, offset: object, mask: object, name: str
 ) -> tuple[ArrayValue, TileValue, TileValue | None]:
     """Return the array, pointers to its elements at the offsets, and a mask of the accessible ones or None for all."""
     array = memory.array
@@ -268,7 +272,14 @@ def raw_places(
 
 @method(RawMemoryValue, "load_offset")
 def load_offset(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, /, *, mask: Any = None, padding_value: Any = 0, latency: Any = None
+    tr: Tracer,
+    memory: RawMemoryValue,
+    offset: object,
+    /,
+    *,
+    mask: object = None,
+    padding_value: object = 0,
+    latency: object = None,
 ) -> Any:
     """Load the elements at offsets from the array's first element."""
     array, pointers, allowed = raw_places(tr, memory, offset, mask, "load_offset")
@@ -278,7 +289,7 @@ def load_offset(
 
 @method(RawMemoryValue, "store_offset")
 def store_offset(
-    tr: Tracer, memory: RawMemoryValue, offset: Any, value: Any, /, *, mask: Any = None, latency: Any = None
+    tr: Tracer, memory: RawMemoryValue, offset: object, value: object, /, *, mask: object = None, latency: object = None
 ) -> None:
     """Store a tile to the elements at offsets from the array's first element."""
     array, pointers, allowed = raw_places(tr, memory, offset, mask, "store_offset")

@@ -85,7 +85,7 @@ def multiply(tr: Tracer, name: str, x: TileValue, y: TileValue, acc: TileValue, 
 
 
 @operation("mma")
-def mma(tr: Tracer, x: Any, y: Any, /, acc: Any, *, use_fast_acc: Any = False) -> Any:
+def mma(tr: Tracer, x: object, y: object, /, acc: object, *, use_fast_acc: object = False) -> Any:
     """Return ``x @ y + acc``, computed on tensor cores, with the dtype of the accumulator."""
     a, b, c = (
         tile_of(tr, v, f"{n} of ct.mma")
@@ -99,7 +99,7 @@ def mma(tr: Tracer, x: Any, y: Any, /, acc: Any, *, use_fast_acc: Any = False) -
 
 
 @operation("matmul")
-def matmul(tr: Tracer, x: Any, y: Any, /) -> Any:
+def matmul(tr: Tracer, x: object, y: object, /) -> Any:
     """Multiply two tiles of 1 to 3 dimensions in their common dtype: ``x @ y``."""
     a, b = (tile_of(tr, v, "a factor of ct.matmul") for v in (x, y))
     dtype = a.dtype if a.dtype == b.dtype else promote(a.dtype, b.dtype)
@@ -126,7 +126,7 @@ _BLOCKS = {
 
 
 @operation("mma_scaled")
-def mma_scaled(tr: Tracer, x: Any, x_scale: Any, y: Any, y_scale: Any, /, acc: Any) -> Any:
+def mma_scaled(tr: Tracer, x: object, x_scale: object, y: object, y_scale: object, /, acc: object) -> Any:
     """Return ``(x * x_scale) @ (y * y_scale) + acc``, with one scale per block of elements along K."""
     a, sa, b, sb, c = (tile_of(tr, v, "an operand of ct.mma_scaled") for v in (x, x_scale, y, y_scale, acc))
     shape_a, shape_b, shape = _product_shapes("mma_scaled", a, b)

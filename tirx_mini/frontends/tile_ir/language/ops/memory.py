@@ -88,14 +88,14 @@ def partition(
     return made
 
 
-def padding_of(array: ArrayValue, mode: Any) -> PaddingMode:
+def padding_of(array: ArrayValue, mode: object) -> PaddingMode:
     padding = keyword(mode, PaddingMode, "padding_mode")
     if padding not in (PaddingMode.UNDETERMINED, PaddingMode.ZERO) and not array.dtype.is_float:
         raise TileTypeError(f"padding with {padding.name} needs an array of floats, not of {array.dtype}")
     return padding
 
 
-def access_hints(tr: Tracer, latency: Any, allow_tma: Any) -> Any:
+def access_hints(tr: Tracer, latency: object, allow_tma: object) -> Any:
     """Return the optimisation hints of a load or store, or None."""
     hints: dict[str, int | bool] = {}
     if latency is not None:
@@ -108,7 +108,7 @@ def access_hints(tr: Tracer, latency: Any, allow_tma: Any) -> Any:
     return {tr.hint_arch: hints} if hints else None
 
 
-def memory_order(order: Any, scope: Any, *allowed: MemoryOrder) -> tuple[str, str | None]:
+def memory_order(order: object, scope: object, *allowed: MemoryOrder) -> tuple[str, str | None]:
     """Return the memory order and scope of an access under cuda_tile's names."""
     chosen = keyword(order, MemoryOrder, "memory_order", *allowed)
     where = _SCOPES[keyword(scope, MemoryScope, "memory_scope")]
@@ -118,7 +118,7 @@ def memory_order(order: Any, scope: Any, *allowed: MemoryOrder) -> tuple[str, st
 
 
 def _load(
-    tr: Tracer, view: Value, array: ArrayValue, shape: tuple[int, ...], index: Any, options: dict[str, Any]
+    tr: Tracer, view: Value, array: ArrayValue, shape: tuple[int, ...], index: object, options: dict[str, Any]
 ) -> TileValue:
     acquire = options.get("memory_ordering_semantics") == "acquire"
     scalars = [i.value for i in index_tuple(tr, index, array.ndim)]
@@ -130,7 +130,7 @@ def _load(
     return TileValue(tile, array.dtype, shape)
 
 
-def _store(tr: Tracer, view: Value, array: ArrayValue, tile: TileValue, index: Any, options: dict[str, Any]) -> None:
+def _store(tr: Tracer, view: Value, array: ArrayValue, tile: TileValue, index: object, options: dict[str, Any]) -> None:
     release = options.get("memory_ordering_semantics") == "release"
     scalars = [i.value for i in index_tuple(tr, index, array.ndim)]
     before = tr.order.before_store(array)
@@ -141,7 +141,7 @@ def _store(tr: Tracer, view: Value, array: ArrayValue, tile: TileValue, index: A
 
 
 def _options(
-    tr: Tracer, rank: int, check_bounds: Any, latency: Any, allow_tma: Any, order: str, scope: str | None
+    tr: Tracer, rank: int, check_bounds: object, latency: object, allow_tma: object, order: str, scope: str | None
 ) -> dict[str, Any]:
     inside = not constant_bool(check_bounds, "check_bounds")
     return {
@@ -152,7 +152,7 @@ def _options(
     }
 
 
-def _tile_shape(array: ArrayValue, shape: Any) -> tuple[int, ...]:
+def _tile_shape(array: ArrayValue, shape: object) -> tuple[int, ...]:
     """Return the shape of an array's tiles; () denotes one element."""
     given = shape_of(shape)
     if array.ndim == 0:
@@ -173,9 +173,10 @@ def _tile_shape(array: ArrayValue, shape: Any) -> tuple[int, ...]:
 
 @operation("load")
 def load(
-    tr: Tracer, array: Any, /, index: Any, shape: Any, *, order: Any = "C",
-    padding_mode: Any = PaddingMode.UNDETERMINED, check_bounds: Any = True, latency: Any = None, allow_tma: Any = None,
-    memory_order: Any = MemoryOrder.WEAK, memory_scope: Any = MemoryScope.NONE,
+    tr: Tracer, array: object, /, index: object, shape: object, *, order: object = "C",
+    padding_mode: object = PaddingMode.UNDETERMINED, check_bounds: object = True, latency: object = None,
+    allow_tma: object = None,
+    memory_order: object = MemoryOrder.WEAK, memory_scope: object = MemoryScope.NONE,
 ) -> Any:  # fmt: skip
     """Load the tile at `index` in the grid of `shape` tiles that covers an array.
 
@@ -199,9 +200,9 @@ _order = memory_order
 
 @operation("store")
 def store(
-    tr: Tracer, array: Any, /, index: Any, tile: Any, *, order: Any = "C", check_bounds: Any = True,
-    latency: Any = None, allow_tma: Any = None, memory_order: Any = MemoryOrder.WEAK,
-    memory_scope: Any = MemoryScope.NONE,
+    tr: Tracer, array: object, /, index: object, tile: object, *, order: object = "C", check_bounds: object = True,
+    latency: object = None, allow_tma: object = None, memory_order: object = MemoryOrder.WEAK,
+    memory_scope: object = MemoryScope.NONE,
 ) -> None:  # fmt: skip
     """Store a tile at `index` in the grid of tiles that covers an array, skipping elements out of bounds."""
     target = array_of(array, "ct.store")
@@ -222,7 +223,7 @@ def store(
 
 
 @operation("num_tiles")
-def num_tiles(tr: Tracer, array: Any, /, axis: Any, shape: Any, order: Any = "C") -> Any:
+def num_tiles(tr: Tracer, array: object, /, axis: object, shape: object, order: object = "C") -> Any:
     """Return the number of tiles of `shape` that cover an array along `axis`."""
     source = array_of(array, "ct.num_tiles")
     extents = _tile_shape(source, shape)
@@ -230,7 +231,7 @@ def num_tiles(tr: Tracer, array: Any, /, axis: Any, shape: Any, order: Any = "C"
     return _count(tr, source.shape[axes_order(order, source.ndim)[place]], extents[place])
 
 
-def _count(tr: Tracer, extent: Any, step: int) -> Any:
+def _count(tr: Tracer, extent: object, step: int) -> Any:
     return binary(tr, "cdiv", extent, step)
 
 
@@ -238,7 +239,7 @@ def _count(tr: Tracer, extent: Any, step: int) -> Any:
 
 
 @method(ArrayValue, "slice")
-def slice_(tr: Tracer, array: ArrayValue, axis: Any, start: Any, stop: Any) -> Any:
+def slice_(tr: Tracer, array: ArrayValue, axis: object, start: object, stop: object) -> Any:
     """Return the part of an array from `start` to `stop` along an axis, without copying."""
     place = axis_of(axis, array.ndim)
     bounds = []
@@ -264,8 +265,8 @@ def slice_(tr: Tracer, array: ArrayValue, axis: Any, start: Any, stop: Any) -> A
 
 @method(ArrayValue, "tiled_view")
 def tiled_view(
-    tr: Tracer, array: ArrayValue, tile_shape: Any, *, padding_mode: Any = PaddingMode.UNDETERMINED,
-    traversal_steps: Any = None,
+    tr: Tracer, array: ArrayValue, tile_shape: object, *, padding_mode: object = PaddingMode.UNDETERMINED,
+    traversal_steps: object = None,
 ) -> Any:  # fmt: skip
     """Return a view of the array as tiles of one shape.
 
@@ -288,11 +289,11 @@ def get_raw_memory(tr: Tracer, array: ArrayValue) -> Any:
 def view_load(
     tr: Tracer,
     view: TiledViewValue,
-    index: Any,
+    index: object,
     *,
-    check_bounds: Any = True,
-    latency: Any = None,
-    allow_tma: Any = None,
+    check_bounds: object = True,
+    latency: object = None,
+    allow_tma: object = None,
 ) -> Any:
     """Load the tile at `index`."""
     array = view.array
@@ -303,8 +304,9 @@ def view_load(
 
 @method(TiledViewValue, "store")
 def view_store(
-    tr: Tracer, view: TiledViewValue, index: Any, tile: Any, *, check_bounds: Any = True, latency: Any = None,
-    allow_tma: Any = None,
+    tr: Tracer, view: TiledViewValue, index: object, tile: object, *, check_bounds: object = True,
+    latency: object = None,
+    allow_tma: object = None,
 ) -> None:  # fmt: skip
     """Store a tile at `index`, broadcast to the view's tile shape."""
     array = view.array
@@ -313,7 +315,7 @@ def view_store(
     _store(tr, made, array, value, index, _options(tr, array.ndim, check_bounds, latency, allow_tma, "weak", None))
 
 
-def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
+def view_value(tr: Tracer, view: TiledViewValue, tile: object) -> TileValue:
     """Return a tile with the dtype and shape of a view's tiles."""
     value = cast_to(tr, tile, view.dtype, f"the tile that is stored to `{view.array.name}`")
     padded = (1,) * (len(view.tile_shape) - value.ndim) + value.shape
@@ -325,14 +327,14 @@ def view_value(tr: Tracer, view: TiledViewValue, tile: Any) -> TileValue:
 
 
 @method(TiledViewValue, "num_tiles")
-def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: Any) -> Any:
+def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: object) -> Any:
     """Return the number of tiles whose origin lies in the array, along an axis."""
     place = axis_of(axis, view.array.ndim)
     return _count(tr, view.array.shape[place], view.steps[place])
 
 
 @method(Array, "from_foreign")
-def from_foreign(tr: Tracer, pointer: Any, shape: Any, strides: Any) -> Any:
+def from_foreign(tr: Tracer, pointer: object, shape: object, strides: object) -> Any:
     """Return the array at a foreign pointer with given extents and strides, which are tuples of equal length."""
     if not isinstance(pointer, PointerValue):
         raise TileTypeError(f"ct.Array.from_foreign needs a foreign pointer, not {describe(pointer)}")
@@ -343,7 +345,7 @@ def from_foreign(tr: Tracer, pointer: Any, shape: Any, strides: Any) -> Any:
     return ArrayValue(array.base, array.dtype, extents, tuple(_extent(tr, s) for s in strides), array.root, array.name)
 
 
-def _extent(tr: Tracer, value: Any) -> Any:
+def _extent(tr: Tracer, value: object) -> Any:
     if is_constant(value):
         number = constant_int(value, "an extent or a stride")
         if number < 0:
@@ -353,7 +355,7 @@ def _extent(tr: Tracer, value: Any) -> Any:
 
 
 @operation("foreign_pointer_dtype")
-def foreign_pointer_dtype(tr: Tracer, pointee_dtype: Any) -> Any:
+def foreign_pointer_dtype(tr: Tracer, pointee_dtype: object) -> Any:
     """Raise an error, since pointers to foreign memory are not supported."""
     raise TileUnsupportedFeatureError(
         "pointers to memory that is not an argument are not supported",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @operation("ensure_constant")
-def ensure_constant(tr: Tracer, value: Any, /) -> Any:
+def ensure_constant(tr: Tracer, value: object, /) -> Any:
     """Return the argument, which must be known at compile time."""
     if isinstance(value, (TileValue, ArrayValue)):
         raise TileStaticAssertionError(f"the argument of ct.ensure_constant is {describe(value)}, not a constant")
@@ -25,24 +25,24 @@ def _misplaced(name: str, hint: str) -> TileSyntaxError:
 
 
 @operation("static_assert")
-def static_assert(tr: Tracer, condition: Any, message: Any = None, /) -> Any:
+def static_assert(tr: Tracer, condition: object, message: object = None, /) -> Any:
     """Assert a condition at compile time."""
     raise _misplaced("static_assert", "call it by its own name")
 
 
 @operation("static_eval")
-def static_eval(tr: Tracer, expr: Any, /) -> Any:
+def static_eval(tr: Tracer, expr: object, /) -> Any:
     """Return the value of a Python expression, evaluated at compile time."""
     raise _misplaced("static_eval", "call it by its own name")
 
 
 @operation("static_iter")
-def static_iter(tr: Tracer, iterable: Any) -> Any:
+def static_iter(tr: Tracer, iterable: object) -> Any:
     """Unroll a `for` loop over a Python iterable."""
     raise _misplaced("static_iter", "write `for x in ct.static_iter(…):`")
 
 
 @operation("static_exception")
-def static_exception(tr: Tracer, exc: Any, /) -> Any:
+def static_exception(tr: Tracer, exc: object, /) -> Any:
     """Create an exception to be raised at compile time."""
     raise _misplaced("static_exception", "write `raise ct.static_exception(…)`")

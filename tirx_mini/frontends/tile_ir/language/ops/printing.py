@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...cuda_tile import TOKEN
 from ..arguments import tile_of
@@ -53,7 +53,7 @@ class _Line:
     def literal(self, text: str) -> None:
         self.text += text.replace("%", "%%")
 
-    def value(self, value: Any, spec: str = "") -> None:
+    def value(self, value: object, spec: str = "") -> None:
         """Append a string, tile, constant or tuple."""
         if isinstance(value, Formatted):
             for part in value.parts:
@@ -72,7 +72,7 @@ class _Line:
         else:
             self.literal(format(str(value), spec))
 
-    def _tuple(self, items: tuple[Any, ...], spec: str) -> None:
+    def _tuple(self, items: tuple[object, ...], spec: str) -> None:
         self.literal("(")
         for i, item in enumerate(items):
             self.literal(", " if i else "")
@@ -87,7 +87,7 @@ class _Line:
 
 
 @operation("print")
-def print_(tr: Tracer, *args: Any, sep: str = " ", end: str = "\n") -> None:
+def print_(tr: Tracer, *args: object, sep: str = " ", end: str = "\n") -> None:
     """Print values from the kernel, as Python's `print`; f-strings may contain tiles."""
     line = _Line(tr)
     for i, arg in enumerate(args):
@@ -98,7 +98,7 @@ def print_(tr: Tracer, *args: Any, sep: str = " ", end: str = "\n") -> None:
 
 
 @operation("printf")
-def printf(tr: Tracer, format: Any, *args: Any) -> None:
+def printf(tr: Tracer, format: object, *args: object) -> None:
     """Print tiles with a format string of C: ``ct.printf("%d\\n", tile)``."""
     if not isinstance(format, str):
         raise TileTypeError(f"the format of ct.printf must be a string, not {describe(format)}")
@@ -116,7 +116,7 @@ def printf(tr: Tracer, format: Any, *args: Any) -> None:
 
 
 @operation("assert_")
-def assert_(tr: Tracer, cond: Any, /, message: Any = None) -> None:
+def assert_(tr: Tracer, cond: object, /, message: object = None) -> None:
     """Stop the kernel with a message unless all elements of a tile are true."""
     if not (message is None or isinstance(message, str)):
         raise TileTypeError(f"the message of ct.assert_ must be a string, not {describe(message)}")

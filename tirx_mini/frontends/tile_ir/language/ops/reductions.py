@@ -49,7 +49,7 @@ def _reduce(
     return tuple(TileValue(v, d, kept) for v, d in zip(results, dtypes, strict=True))
 
 
-def _axes(axis: Any, rank: int) -> list[int]:
+def _axes(axis: object, rank: int) -> list[int]:
     """Return the axes to reduce, in ascending order; None means all."""
     if axis is None:
         return list(range(rank))
@@ -60,7 +60,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
 
 
 def _along(
-    tr: Tracer, tile: TileValue, axes: list[int], keepdims: Any, step: Callable[[TileValue, int], TileValue]
+    tr: Tracer, tile: TileValue, axes: list[int], keepdims: object, step: Callable[[TileValue, int], TileValue]
 ) -> TileValue:
     """Reduce several axes, one after the other from the last."""
     shape = tile.shape
@@ -71,7 +71,7 @@ def _along(
     return tile
 
 
-def _operand(tr: Tracer, x: Any, name: str) -> TileValue:
+def _operand(tr: Tracer, x: object, name: str) -> TileValue:
     if not isinstance(x, TileValue):
         raise TileTypeError(f"ct.{name} expects a tile, not {describe(x)}")
     if x.dtype.is_bool:
@@ -94,7 +94,9 @@ _IDENTITIES: dict[str, Callable[[DType], Any]] = {
 }  # fmt: skip
 
 
-def _simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, keepdims: Any, attrs: dict[str, Any]) -> TileValue:
+def _simple(
+    tr: Tracer, name: str, combine: str, x: object, axis: object, keepdims: object, attrs: dict[str, Any]
+) -> TileValue:
     tile = _operand(tr, x, name)
     float_only(name, tile.dtype, attrs)
     options = attrs if tile.dtype.is_float else {}
@@ -110,8 +112,8 @@ def _simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, keepdims: An
 
 @operation("sum")
 def sum_(
-    tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, rounding_mode: Any = None,
-    flush_to_zero: Any = False,
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, rounding_mode: object = None,
+    flush_to_zero: object = False,
 ) -> Any:  # fmt: skip
     """Return the sum along an axis, a tuple of axes, or all axes."""
     return _simple(tr, "sum", "add", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
@@ -119,14 +121,14 @@ def sum_(
 
 @operation("prod")
 def prod(
-    tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, rounding_mode: Any = None,
-    flush_to_zero: Any = False,
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, rounding_mode: object = None,
+    flush_to_zero: object = False,
 ) -> Any:  # fmt: skip
     """Return the product along an axis, a tuple of axes, or all axes."""
     return _simple(tr, "prod", "mul", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
 
 
-def _nan_options(flush_to_zero: Any, propagate_nan: Any) -> dict[str, Any]:
+def _nan_options(flush_to_zero: object, propagate_nan: object) -> dict[str, Any]:
     attrs = float_options(None, flush_to_zero)
     if constant_bool(propagate_nan, "propagate_nan"):
         attrs["propagate_nan"] = True
@@ -135,8 +137,8 @@ def _nan_options(flush_to_zero: Any, propagate_nan: Any) -> dict[str, Any]:
 
 @operation("max")
 def max_(
-    tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, flush_to_zero: Any = False,
-    propagate_nan: Any = False,
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, flush_to_zero: object = False,
+    propagate_nan: object = False,
 ) -> Any:  # fmt: skip
     """Return the maximum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "max", "maximum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
@@ -144,26 +146,30 @@ def max_(
 
 @operation("min")
 def min_(
-    tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, flush_to_zero: Any = False,
-    propagate_nan: Any = False,
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, flush_to_zero: object = False,
+    propagate_nan: object = False,
 ) -> Any:  # fmt: skip
     """Return the minimum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "min", "minimum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
 
 
 @operation("argmax")
-def argmax(tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, propagate_nan: Any = False) -> Any:
+def argmax(
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, propagate_nan: object = False
+) -> Any:
     """Return the index of the maximum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmax", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
 
 @operation("argmin")
-def argmin(tr: Tracer, x: Any, /, axis: Any = None, *, keepdims: Any = False, propagate_nan: Any = False) -> Any:
+def argmin(
+    tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, propagate_nan: object = False
+) -> Any:
     """Return the index of the minimum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmin", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
 
-def _arg(tr: Tracer, name: str, x: Any, axis: Any, keepdims: Any, propagate: bool) -> TileValue:
+def _arg(tr: Tracer, name: str, x: object, axis: object, keepdims: object, propagate: bool) -> TileValue:
     tile = _operand(tr, x, name)
     whole = tile.shape
     if isinstance(axis, tuple):
@@ -216,7 +222,9 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-def _scan_simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, reverse: Any, attrs: dict[str, Any]) -> Any:
+def _scan_simple(
+    tr: Tracer, name: str, combine: str, x: object, axis: object, reverse: object, attrs: dict[str, Any]
+) -> Any:
     tile = _operand(tr, x, name)
     float_only(name, tile.dtype, attrs)
     options = attrs if tile.dtype.is_float else {}
@@ -228,7 +236,14 @@ def _scan_simple(tr: Tracer, name: str, combine: str, x: Any, axis: Any, reverse
 
 @operation("cumsum")
 def cumsum(
-    tr: Tracer, x: Any, /, axis: Any = 0, *, reverse: Any = False, rounding_mode: Any = None, flush_to_zero: Any = False
+    tr: Tracer,
+    x: object,
+    /,
+    axis: object = 0,
+    *,
+    reverse: object = False,
+    rounding_mode: object = None,
+    flush_to_zero: object = False,
 ) -> Any:
     """Return the inclusive prefix sum along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumsum", "add", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
@@ -236,13 +251,20 @@ def cumsum(
 
 @operation("cumprod")
 def cumprod(
-    tr: Tracer, x: Any, /, axis: Any = 0, *, reverse: Any = False, rounding_mode: Any = None, flush_to_zero: Any = False
+    tr: Tracer,
+    x: object,
+    /,
+    axis: object = 0,
+    *,
+    reverse: object = False,
+    rounding_mode: object = None,
+    flush_to_zero: object = False,
 ) -> Any:
     """Return the inclusive prefix product along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumprod", "mul", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
 
 
-def _custom(tr: Tracer, name: str, x: Any, axis: Any, func: Any, identity: Any, **attrs: Any) -> Any:
+def _custom(tr: Tracer, name: str, x: object, axis: object, func: object, identity: object, **attrs: object) -> Any:
     """Emit `ct.reduce` or `ct.scan` with a combining function of the program."""
     given = x if isinstance(x, tuple) else (x,)
     numbers = identity if isinstance(identity, tuple) else (identity,)
@@ -263,7 +285,7 @@ def _custom(tr: Tracer, name: str, x: Any, axis: Any, func: Any, identity: Any, 
     return found if isinstance(x, tuple) else found[0]
 
 
-def _result(tr: Tracer, name: str, value: Any, dtype: DType) -> TileValue:
+def _result(tr: Tracer, name: str, value: object, dtype: DType) -> TileValue:
     if is_constant(value):
         return materialize(tr, plain(value), dtype)
     if not isinstance(value, TileValue) or value.shape != () or own_dtype(value) != dtype:
@@ -272,7 +294,7 @@ def _result(tr: Tracer, name: str, value: Any, dtype: DType) -> TileValue:
 
 
 @operation("reduce")
-def reduce(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, keepdims: Any = False) -> Any:
+def reduce(tr: Tracer, x: Any, /, axis: object, func: object, identity: object, *, keepdims: object = False) -> Any:
     """Reduce a tile, or a tuple of tiles, along an axis with a binary function of scalars.
 
     func: gets the values of two parts of the axis, the earlier part's first, and returns those of both together.
@@ -288,6 +310,6 @@ def reduce(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, keepdi
 
 
 @operation("scan")
-def scan(tr: Tracer, x: Any, /, axis: Any, func: Any, identity: Any, *, reverse: Any = False) -> Any:
+def scan(tr: Tracer, x: object, /, axis: object, func: object, identity: object, *, reverse: object = False) -> Any:
     """Return the inclusive prefix combination along an axis, with the arguments of `ct.reduce`."""
     return _custom(tr, "scan", x, axis, func, identity, reverse=constant_bool(reverse, "reverse"))

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 @operation("full")
-def full(tr: Tracer, shape: Any, fill_value: Any, dtype: Any) -> Any:
+def full(tr: Tracer, shape: object, fill_value: object, dtype: object) -> Any:
     """Return a tile filled with one number."""
     target, extents = dtype_of(dtype), shape_of(shape)
     return _filled(tr, extents, fill_value, target)
 
 
-def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> TileValue:
+def _filled(tr: Tracer, shape: tuple[int, ...], value: object, dtype: DType) -> TileValue:
     if not is_constant(value):
         return tr.emit.broadcast(fill_of(tr, value, dtype, "the fill value"), shape)
     number = getattr(value, "value", value)
@@ -45,19 +45,19 @@ def _filled(tr: Tracer, shape: tuple[int, ...], value: Any, dtype: DType) -> Til
 
 
 @operation("zeros")
-def zeros(tr: Tracer, shape: Any, dtype: Any) -> Any:
+def zeros(tr: Tracer, shape: object, dtype: object) -> Any:
     """Return a tile of zeros."""
     return _filled(tr, shape_of(shape), 0, dtype_of(dtype))
 
 
 @operation("ones")
-def ones(tr: Tracer, shape: Any, dtype: Any) -> Any:
+def ones(tr: Tracer, shape: object, dtype: object) -> Any:
     """Return a tile of ones."""
     return _filled(tr, shape_of(shape), 1, dtype_of(dtype))
 
 
 @operation("arange")
-def arange(tr: Tracer, size: Any, /, *, dtype: Any, start: Any = 0, step: Any = 1) -> Any:
+def arange(tr: Tracer, size: object, /, *, dtype: object, start: object = 0, step: object = 1) -> Any:
     """Return a 1-D tile of `size` numbers: start, start + step, …"""
     target = dtype_of(dtype)
     shape = shape_of(constant_int(size, "the size of ct.arange"), "the size of ct.arange")
@@ -73,7 +73,7 @@ def arange(tr: Tracer, size: Any, /, *, dtype: Any, start: Any = 0, step: Any = 
 
 
 @operation("astile")
-def astile(tr: Tracer, value: Any, /, *, dtype: Any) -> Any:
+def astile(tr: Tracer, value: object, /, *, dtype: object) -> Any:
     """Return a tile of a number, or of a (nested) tuple of numbers."""
     target = dtype_of(dtype)
     if isinstance(value, TileValue):
@@ -91,7 +91,7 @@ def astile(tr: Tracer, value: Any, /, *, dtype: Any) -> Any:
     return tr.emit.reshape(parts[0], shape)
 
 
-def _nested_shape(value: Any) -> tuple[int, ...]:
+def _nested_shape(value: object) -> tuple[int, ...]:
     if not isinstance(value, tuple):
         return ()
     inner = {_nested_shape(item) for item in value}
@@ -101,7 +101,7 @@ def _nested_shape(value: Any) -> tuple[int, ...]:
 
 
 @operation("reshape")
-def reshape(tr: Tracer, x: Any, /, shape: Any) -> Any:
+def reshape(tr: Tracer, x: object, /, shape: object) -> Any:
     """Reshape a tile in row-major order. One extent may be -1, to be inferred."""
     tile = tile_of(tr, x, "the argument of ct.reshape")
     if not isinstance(shape, tuple):
@@ -135,14 +135,14 @@ def item(tr: Tracer, x: TileValue) -> Any:
 
 
 @operation("expand_dims")
-def expand_dims(tr: Tracer, x: Any, /, axis: Any) -> Any:
+def expand_dims(tr: Tracer, x: object, /, axis: object) -> Any:
     """Insert an axis of extent 1."""
     tile = tile_of(tr, x, "the argument of ct.expand_dims")
     place = axis_of(axis, tile.ndim + 1)
     return tr.emit.reshape(tile, (*tile.shape[:place], 1, *tile.shape[place:]))
 
 
-def subscript(tr: Tracer, tile: TileValue, key: Any) -> TileValue:
+def subscript(tr: Tracer, tile: TileValue, key: object) -> TileValue:
     """Evaluate ``x[:, None]``: None inserts an axis of extent 1, and other axes are taken whole."""
     keys = key if isinstance(key, tuple) else (key,)
     whole = sum(1 for k in keys if isinstance(k, slice))
@@ -164,7 +164,7 @@ def subscript(tr: Tracer, tile: TileValue, key: Any) -> TileValue:
 
 
 @operation("permute")
-def permute(tr: Tracer, x: Any, /, axes: Any) -> Any:
+def permute(tr: Tracer, x: object, /, axes: object) -> Any:
     """Permute the axes of a tile."""
     tile = tile_of(tr, x, "the argument of ct.permute")
     return _permuted(tr, tile, permutation(axes, tile.ndim, "axes"))
@@ -180,7 +180,7 @@ def _permuted(tr: Tracer, tile: TileValue, order: tuple[int, ...]) -> TileValue:
 
 
 @operation("transpose")
-def transpose(tr: Tracer, x: Any, /, axis0: Any = None, axis1: Any = None) -> Any:
+def transpose(tr: Tracer, x: object, /, axis0: object = None, axis1: object = None) -> Any:
     """Swap two axes of a tile, which are optional for 2-D tiles."""
     tile = tile_of(tr, x, "the argument of ct.transpose")
     if axis0 is None and axis1 is None:
@@ -199,7 +199,7 @@ METHODS[TileValue, "transpose"] = transpose
 
 
 @operation("broadcast_to")
-def broadcast_to(tr: Tracer, x: Any, /, shape: Any) -> Any:
+def broadcast_to(tr: Tracer, x: object, /, shape: object) -> Any:
     """Broadcast a tile to a larger shape by NumPy's rules."""
     tile = tile_of(tr, x, "the argument of ct.broadcast_to")
     target = shape_of(shape)
@@ -210,7 +210,7 @@ def broadcast_to(tr: Tracer, x: Any, /, shape: Any) -> Any:
 
 
 @operation("cat")
-def cat(tr: Tracer, tiles: Any, /, axis: Any) -> Any:
+def cat(tr: Tracer, tiles: object, /, axis: object) -> Any:
     """Concatenate one or two tiles of the same shape along an axis."""
     if not isinstance(tiles, tuple) or len(tiles) not in (1, 2):
         raise TileTypeError(f"ct.cat takes one or two tiles, not {describe(tiles)}")
@@ -229,7 +229,7 @@ def _cat(tr: Tracer, a: TileValue, b: TileValue, axis: int) -> TileValue:
     return tr.emit.tile("cat", a.dtype, shape, a, b, dim=axis)
 
 
-def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: Any, name: str) -> list[Any]:
+def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: object, name: str) -> list[Any]:
     """Return the indices of a cell in the grid of `part` cells that covers `whole`."""
     if len(part) != whole.ndim or any(n % m for n, m in zip(whole.shape, part, strict=False)):
         raise TileShapeError(f"ct.{name}: the shape {part} does not divide {whole.shape}")
@@ -244,7 +244,7 @@ def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: Any, name:
 
 
 @operation("extract")
-def extract(tr: Tracer, x: Any, /, index: Any, shape: Any) -> Any:
+def extract(tr: Tracer, x: object, /, index: object, shape: object) -> Any:
     """Extract one cell of the grid of `shape` cells that covers a tile, or one element for shape ()."""
     tile = tile_of(tr, x, "the argument of ct.extract")
     wanted = shape_of(shape)
@@ -258,7 +258,7 @@ METHODS[TileValue, "extract"] = extract
 
 
 @operation("insert")
-def insert(tr: Tracer, x: Any, /, index: Any, value: Any) -> Any:
+def insert(tr: Tracer, x: object, /, index: object, value: object) -> Any:
     """Replace one cell of a tile's grid by `value`."""
     tile = tile_of(tr, x, "the argument of ct.insert")
     part = tile_of(tr, value, "the value of ct.insert")

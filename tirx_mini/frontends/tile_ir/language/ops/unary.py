@@ -23,7 +23,7 @@ _APPROX = (RoundingMode.FULL, RoundingMode.APPROX)
 _WIDENED = ("float8_e4m3fn", "float8_e5m2", "tfloat32")
 
 
-def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
+def _float(tr: Tracer, name: str, x: object, **attrs: object) -> Any:
     """Emit a float function; integers and narrow floats are converted to float32."""
     if is_constant(x) and not attrs:
         return unary_of(name, x)
@@ -37,7 +37,7 @@ def _float(tr: Tracer, name: str, x: Any, **attrs: Any) -> Any:
 
 
 def _define(name: str, doc: str) -> None:
-    def implementation(tr: Tracer, x: Any, /) -> Any:
+    def implementation(tr: Tracer, x: object, /) -> Any:
         return _float(tr, name, x)
 
     implementation.__doc__ = doc
@@ -53,55 +53,55 @@ for _name, _doc in {
 
 
 @operation("exp")
-def exp(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
+def exp(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> Any:
     """Return e to the power of `x`."""
     return _float(tr, "exp", x, **float_options(rounding_mode, False, *_APPROX))
 
 
 @operation("tanh")
-def tanh(tr: Tracer, x: Any, /, *, rounding_mode: Any = None) -> Any:
+def tanh(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> Any:
     """Return the hyperbolic tangent of `x`."""
     return _float(tr, "tanh", x, **float_options(rounding_mode, False, *_APPROX))
 
 
 @operation("exp2")
-def exp2(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
+def exp2(tr: Tracer, x: object, /, *, flush_to_zero: object = False) -> Any:
     """Return 2 to the power of `x`."""
     return _float(tr, "exp2", x, **float_options(None, flush_to_zero))
 
 
 @operation("rsqrt")
-def rsqrt(tr: Tracer, x: Any, /, *, flush_to_zero: Any = False) -> Any:
+def rsqrt(tr: Tracer, x: object, /, *, flush_to_zero: object = False) -> Any:
     """Return the reciprocal square root of `x`."""
     return _float(tr, "rsqrt", x, **float_options(None, flush_to_zero))
 
 
 @operation("sqrt")
-def sqrt(tr: Tracer, x: Any, /, *, rounding_mode: Any = None, flush_to_zero: Any = False) -> Any:
+def sqrt(tr: Tracer, x: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
     """Return the square root of `x`."""
     return _float(tr, "sqrt", x, **float_options(rounding_mode, flush_to_zero))
 
 
-def _rounding(tr: Tracer, name: str, x: Any) -> Any:
+def _rounding(tr: Tracer, name: str, x: object) -> Any:
     if isinstance(x, TileValue) and not x.dtype.is_float:
         raise TileTypeError(f"ct.{name} is for floats, not for {describe(x)}")
     return _float(tr, name, x)
 
 
 @operation("floor")
-def floor(tr: Tracer, x: Any, /) -> Any:
+def floor(tr: Tracer, x: object, /) -> Any:
     """Round `x` down to an integer."""
     return _rounding(tr, "floor", x)
 
 
 @operation("ceil")
-def ceil(tr: Tracer, x: Any, /) -> Any:
+def ceil(tr: Tracer, x: object, /) -> Any:
     """Round `x` up to an integer."""
     return _rounding(tr, "ceil", x)
 
 
 @operation("abs")
-def abs_(tr: Tracer, x: Any, /) -> Any:
+def abs_(tr: Tracer, x: object, /) -> Any:
     """Return the absolute value of `x`."""
     if is_constant(x):
         return absolute_of(x)
@@ -112,7 +112,7 @@ def abs_(tr: Tracer, x: Any, /) -> Any:
 
 
 @operation("negative")
-def negative(tr: Tracer, x: Any, /) -> Any:
+def negative(tr: Tracer, x: object, /) -> Any:
     """Return ``-x``."""
     if is_constant(x):
         return negative_of(x)
@@ -131,7 +131,7 @@ def _plain_unary(tr: Tracer, as_float: str, as_int: str, tile: TileValue) -> Til
     return tr.emit.tile(as_float if tile.dtype.is_float else as_int, tile.dtype, tile.shape, tile)
 
 
-def positive(tr: Tracer, x: Any) -> Any:
+def positive(tr: Tracer, x: object) -> Any:
     """Return ``+x``; booleans become integers."""
     if isinstance(x, TileValue):
         return tr.emit.cast(x, int32) if x.dtype.is_bool else x
@@ -139,7 +139,7 @@ def positive(tr: Tracer, x: Any) -> Any:
 
 
 @operation("bitwise_not")
-def bitwise_not(tr: Tracer, x: Any, /) -> Any:
+def bitwise_not(tr: Tracer, x: object, /) -> Any:
     """Return ``~x``: the complement of an integer, or the negation of a boolean."""
     if is_constant(x):
         return complement_of(x)
@@ -151,7 +151,7 @@ def bitwise_not(tr: Tracer, x: Any, /) -> Any:
 
 
 @operation("isnan")
-def isnan(tr: Tracer, x: Any, /) -> Any:
+def isnan(tr: Tracer, x: object, /) -> Any:
     """Return the mask of NaN elements of `x`."""
     if is_constant(x):
         return math.isnan(plain(x))
@@ -166,7 +166,7 @@ def isnan(tr: Tracer, x: Any, /) -> Any:
 
 
 @operation("astype")
-def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> Any:
+def astype(tr: Tracer, x: object, dtype: object, /, *, rounding_mode: object = None) -> Any:
     """Convert a tile to another dtype."""
     target = dtype_of(dtype)
     rounding = None
@@ -178,13 +178,13 @@ def astype(tr: Tracer, x: Any, dtype: Any, /, *, rounding_mode: Any = None) -> A
 
 
 @method(TileValue, "astype")
-def astype_method(tr: Tracer, x: Any, dtype: Any, *, rounding_mode: Any = None) -> Any:
+def astype_method(tr: Tracer, x: object, dtype: object, *, rounding_mode: object = None) -> Any:
     """Convert the tile to another dtype."""
     return astype.implementation(tr, x, dtype, rounding_mode=rounding_mode)
 
 
 @operation("bitcast")
-def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
+def bitcast(tr: Tracer, x: object, /, dtype: object) -> Any:
     """Reinterpret the bits of a tile as another dtype of the same width."""
     target = dtype_of(dtype)
     tile = materialize(tr, x) if is_constant(x) else tile_of(tr, x, "the argument of ct.bitcast")
@@ -201,7 +201,7 @@ def bitcast(tr: Tracer, x: Any, /, dtype: Any) -> Any:
 
 
 @operation("pack_to_bytes")
-def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
+def pack_to_bytes(tr: Tracer, x: object, /) -> Any:
     """Return the bytes of a tile in row-major order, least significant first, as a 1-D tile of uint8."""
     tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
     flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
@@ -215,7 +215,7 @@ def pack_to_bytes(tr: Tracer, x: Any, /) -> Any:
 
 
 @operation("unpack_from_bytes")
-def unpack_from_bytes(tr: Tracer, x: Any, /, dtype: Any) -> Any:
+def unpack_from_bytes(tr: Tracer, x: object, /, dtype: object) -> Any:
     """Reinterpret a 1-D tile of uint8 as elements of another dtype, least significant byte first."""
     target = dtype_of(dtype)
     tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
@@ -264,7 +264,7 @@ def _from_bytes(tr: Tracer, tile: TileValue, target: DType) -> TileValue:
     return bitcast.implementation(tr, tr.call(OPERATIONS["sum"], (placed, 1), {}), target)
 
 
-def dtype_call(tr: Tracer, dtype: DType, args: tuple[Any, ...]) -> Any:
+def dtype_call(tr: Tracer, dtype: DType, args: tuple[object, ...]) -> Any:
     """Evaluate ``ct.int16(x)``: a strictly typed constant, or the conversion of a scalar."""
     (value,) = args or (0,)
     if isinstance(value, str):
