@@ -82,13 +82,14 @@ def _check_shape(func: PrimFunc, index: int, arg: object) -> None:
 
 def _array(func: PrimFunc, index: int, arg: object) -> np.ndarray:
     array: Any = arg
-    if is_tensor(arg):
+    tensor = is_tensor(arg)
+    if tensor:
         check_device(func, index, arg, "cpu")
     elif not isinstance(arg, np.ndarray):
         raise not_an_array(func, index, arg)
     check_type(func, index, array)
     check_contiguous(func, index, array)
-    if is_tensor(arg):
+    if tensor:
         return _from_torch(array)
     check_writeable(func, index, array)
     return array

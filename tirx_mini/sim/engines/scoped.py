@@ -92,8 +92,8 @@ class Patterns:
     observed: the releases that strong reads observed without acquiring them, with the reading lanes.
     """
 
-    fences: list[tuple[int, Release]] = field(default_factory=list)
-    observed: dict[Release, int] = field(default_factory=dict)
+    fences: list[tuple[int, Release]] = field(default_factory=list[tuple[int, Release]])
+    observed: dict[Release, int] = field(default_factory=dict[Release, int])
 
 
 class ScopedAccesses:
@@ -234,11 +234,12 @@ class ScopedAccesses:
     def _runs(self, w: RunningWarp, access: MemoryAccess, address: Any, write: bool) -> Iterator[Run]:
         """Yield the accesses of the active lanes by memory; a uniform address is a single access."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
+        given: Any = address
         if isinstance(address, np.ndarray) and address.ndim:
-            addresses = (address if w.mask.full else address[w.mask.lanes]).astype(np.int64, copy=False)
+            addresses: np.ndarray = (given if w.mask.full else given[w.mask.lanes]).astype(np.int64, copy=False)
             low, high = int(addresses.min()), int(addresses.max())
         else:
-            low = high = int(address)
+            low = high = int(given)
             addresses = np.array([low], np.int64)
         wrong = addresses & (nbytes - 1)
         if wrong.any():
@@ -267,7 +268,7 @@ class ScopedAccesses:
         if home < 0:
             yield self._global(w, access, lanes, own, n, write)
             return
-        run = self._shared(w, access, home, lanes, own, n, write)
+        run: Run = self._shared(w, access, home, lanes, own, n, write)
         while run.segment is not None and int(run.offsets.max()) >= run.segment.stop:
             yield replace(run, lanes=run.lanes[inside := run.offsets < run.segment.stop], offsets=run.offsets[inside])
             lanes, offsets = run.lanes[~inside], run.offsets[~inside]
@@ -393,7 +394,7 @@ class ScopedAccesses:
         """
         if not found or w.span in self.gpu.image.idle:
             return ()
-        place, acquired = _place(w), []
+        place, acquired = _place(w), list[int]()
         for number, releases in found:
             open_ = False
             for release in apart(releases, access.scope):

@@ -53,7 +53,7 @@ class LateWait:
     over: int = 0
     free: int = 0
     end: SyncClock | None = None
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list[Gap])
     own: bool = False
 
     def __post_init__(self) -> None:
