@@ -1,7 +1,7 @@
-"""Other projects' languages, as the core sees them: a table of front ends, scripts, a GPU that is not there.
+"""Other projects' languages as seen by the core: a table of front ends, scripts, and an absent GPU.
 
-The core never imports a front end. It asks the table, and imports a function of a front end by its name when it needs
-it. An installation without the folder `frontends` has an empty table.
+The core never imports a front end statically. It looks up the table, and imports a front-end function by name on
+demand. An installation without the folder `frontends` has an empty table.
 """
 
 from typing import TYPE_CHECKING

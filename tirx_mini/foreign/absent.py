@@ -1,4 +1,4 @@
-"""Names that may be imported and written in annotations, and that are refused when they are used."""
+"""Placeholder names that may be imported and annotated with, and that raise an error on use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Refusal = Callable[[str], Exception]
 
 
 class Absent:
-    """An object of a module that is not there."""
+    """A placeholder object of a missing module."""
 
     def __init__(self, path: str, refusal: Refusal) -> None:
         self.__path, self.__refusal = path, refusal
@@ -48,7 +48,7 @@ class Absent:
 
 
 class AbsentModule(ModuleType):
-    """A module of which any name is there, as an `Absent`."""
+    """A module in which every name exists, as an `Absent`."""
 
     def __init__(self, name: str, refusal: Refusal) -> None:
         super().__init__(name)
@@ -64,9 +64,9 @@ _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 def in_import(depth: int = 1) -> bool:
-    """Return whether the caller's caller is at ``from module import name``, which asks the module for the name.
+    """Return whether the caller's caller is at ``from module import name``, which looks up the name in the module.
 
-    depth: how many frames lie between this function and the one that imports.
+    depth: the number of frames between this function and the importing one.
     """
     frame = inspect.currentframe()
     for _ in range(depth + 1):

@@ -1,4 +1,4 @@
-"""Public names of modules that live elsewhere: `tirx_mini.te` is the module `te` of a front end."""
+"""Public names of modules defined elsewhere: `tirx_mini.te` is the module `te` of a front end."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PROGRAM = "import runpy; runpy.run_module({home!r}, run_name='__main__', alter_
 
 
 class PublicNames(MetaPathFinder, Loader):
-    """Finds a module by its public name: it is the same object as the module at home.
+    """Finds a module by its public name, as the same object as the original module.
 
-    A package that only has such modules, as `tirx_mini.compat`, is made here.
+    A package that contains only such modules, as `tirx_mini.compat`, is created here.
 
     names: public names, each with the module that has it.
     """
@@ -49,17 +49,16 @@ class PublicNames(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which Python has replaced by the spec of this name; it was executed at home.
-        """
+        """Restore the module's own spec, which Python replaced by the public name's; the module is already executed."""
         if module.__spec__ is not None and module.__spec__.loader_state is not None:
             module.__spec__ = module.__spec__.loader_state
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return the code that ``python -m`` executes: the module runs as a program at home."""
+        """Return the code that ``python -m`` executes, which runs the module under its original name."""
         return compile(_PROGRAM.format(home=self.home_of(fullname)), "<tirx_mini>", "exec")
 
     def home_of(self, name: str) -> str | None:
-        """Return the name of the module that a public name stands for; None where it is none."""
+        """Return the name of the module that a public name denotes, or None if it denotes none."""
         for public, home in self._names.items():
             if name == public or name.startswith(f"{public}."):
                 return home + name[len(public) :]
@@ -67,7 +66,7 @@ class PublicNames(MetaPathFinder, Loader):
 
 
 def install_public_names() -> None:
-    """Let Python find modules by their public names, before the folders of their stubs."""
+    """Install the finder of public module names, with priority over the folders of their stubs."""
     names = {public: home for each in frontends() for public, home in each.modules.items()}
     if not any(isinstance(finder, PublicNames) for finder in sys.meta_path):
         sys.meta_path.insert(0, PublicNames(names))

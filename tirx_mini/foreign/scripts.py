@@ -1,4 +1,4 @@
-"""Scripts and modules of other projects, run with tirx_mini in the place of their imports."""
+"""Execution of other projects' scripts and modules, with tirx_mini in place of their imports."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ stand_in({package!r})
 
 
 def importable() -> Mapping[str, str]:
-    """Return the packages of other projects that programs import, each with its front end's context for them."""
+    """Return the other projects' packages that programs import, each with its front end's context."""
     return {package: context for each in frontends() for package, context in each.imports.items()}
 
 
 @contextmanager
 def in_place_of(packages: Collection[str]) -> Iterator[None]:
-    """Within the block, these packages of other projects are ours, in child processes too.
+    """Substitute tirx_mini for packages of other projects within the block, also in child processes.
 
     Without a GPU, PyTorch's "cuda" is host memory, and kernels run in the simulator.
     """
@@ -51,12 +51,12 @@ _STRICT = "TIRX_MINI_STRICT"
 
 
 def strict() -> bool:
-    """Return whether programs end at errors that did not happen in the run, but would in another order of events."""
+    """Return whether programs end at errors that occur only in another order of events than the run's."""
     return os.environ.get(_STRICT) == "1"
 
 
 def stand_in(package: str) -> None:
-    """Put ours in the place of a package for the rest of the process, which a stub in a child process does."""
+    """Substitute tirx_mini for a package for the rest of the process, called by a child process's stub."""
     entered = ExitStack()
     atexit.register(entered.close)
     entered.enter_context(in_place_of((package,)))
@@ -64,7 +64,7 @@ def stand_in(package: str) -> None:
 
 
 def run_script(argv: Sequence[str] | None, program: str, packages: Collection[str]) -> int:
-    """Run a script, or with -m a module, with ours in the place of other projects' packages; returns the exit status.
+    """Run a script, or with -m a module, with tirx_mini in place of other packages; return the exit status.
 
     argv: the command line, or None for that of this process: a script and its arguments. program: the command.
     A mistake in a kernel prints its page and returns 1; a command line that names nothing to run returns 2.
@@ -128,7 +128,7 @@ def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
 
 
 def _problem(given: Sequence[str], program: str) -> str | None:
-    """The reason for which nothing can be run, as a sentence, or None."""
+    """Return the reason that nothing can be run, as a sentence, or None."""
     if not given:
         return f"which script? Write for example: {program} gemm_kernels.py"
     if given[0] == "-m":

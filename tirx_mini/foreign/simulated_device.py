@@ -1,4 +1,4 @@
-"""The device of programs that run without a GPU: which GPU is simulated, and the clock that launches advance."""
+"""The device of programs without a GPU: the simulated GPU, and the clock that launches advance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx_mini.records import dataclass
 
 @dataclass
 class Clock:
-    """The clock of the simulated device: the predicted time of all launches so far."""
+    """The simulated device's clock, the predicted time of all launches so far."""
 
     time_us: float = 0.0
 
@@ -21,7 +21,7 @@ CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - 
 
 
 class Timed(list[Any]):
-    """The last report of launches, each of which advances the clock of the simulated device."""
+    """The latest launch report, whose assignment advances the clock of the simulated device."""
 
     def append(self, report: Any) -> None:
         CLOCK.get().time_us += report.time_us or 0.0
@@ -29,7 +29,7 @@ class Timed(list[Any]):
 
 
 def simulated_gpu(kind: str = "cuda", detail: str | None = None) -> GpuSpec | None:
-    """Return the GPU to simulate for a target, or None where this machine has a GPU for it.
+    """Return the GPU to simulate for a target, or None if this machine has a GPU for it.
 
     kind, detail: of a `Target`.
     """

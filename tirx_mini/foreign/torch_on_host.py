@@ -1,7 +1,7 @@
-"""A machine without a GPU, as programs for one see it: PyTorch's "cuda" is host memory.
+"""PyTorch's "cuda" device in host memory, for GPU programs on a machine without a GPU.
 
-Within `torch_on_host()`, every PyTorch call that names a CUDA device uses host memory instead, which is what the
-simulator takes. Copies from one to the other stay copies. `torch.cuda` describes the simulated GPU, and its events
+Within `torch_on_host()`, every PyTorch call that names a CUDA device uses host memory instead, for the simulator.
+Copies between host and device stay copies. `torch.cuda` describes the simulated GPU, and its events
 read the clock of `simulated_device.CLOCK`.
 """
 
@@ -34,14 +34,14 @@ MEMORY_BYTES = 180 << 30
 
 @contextmanager
 def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
-    """Within the block, PyTorch behaves as on a machine with `gpu`, in host memory."""
+    """Make PyTorch behave as on a machine with `gpu`, in host memory, within the block."""
     import torch
     from torch.overrides import TorchFunctionMode
 
     is_cuda = getattr(torch.Tensor.is_cuda, "__get__")  # noqa: B009 - pyright knows a property as its value
 
     class HostMemory(TorchFunctionMode):
-        """Calls that name a CUDA device get host memory; a copy to or from the GPU is a copy."""
+        """Redirects calls that name a CUDA device to host memory; copies to or from the GPU stay copies."""
 
         def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
             if func == is_cuda:
@@ -78,11 +78,11 @@ class Event:
         self.time_us = CLOCK.get().time_us
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to a later one."""
+        """Return the milliseconds from this event to a later one."""
         return (end.time_us - self.time_us) / 1e3
 
     def synchronize(self) -> None:
-        """Launches are complete when their call returns."""
+        """Do nothing, because launches are complete when their call returns."""
 
     wait = record
 
@@ -91,7 +91,7 @@ class Event:
 
 
 class CUDAGraph:
-    """``torch.cuda.CUDAGraph()``, which is refused: nothing records what a graph would launch again."""
+    """The replacement of ``torch.cuda.CUDAGraph()``, which is refused because launches are not recorded."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise TirxError(
@@ -101,7 +101,7 @@ class CUDAGraph:
 
 @dataclass
 class Stream:
-    """``torch.cuda.Stream()``: launches are in order, because each is complete when its call returns."""
+    """The replacement of ``torch.cuda.Stream()``; launches are ordered, because each call waits for its launch."""
 
     device: Any = None
     priority: int = 0
@@ -123,7 +123,7 @@ class Stream:
 
 
 def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
-    """The attributes of `torch.cuda` for a simulated device."""
+    """Return the attributes of `torch.cuda` for a simulated device."""
     import torch
 
     major, minor = divmod(compute_capability(gpu.arch), 10)
@@ -173,7 +173,7 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
 
 
 class _AfterTorch(MetaPathFinder, Loader):
-    """Calls a function once PyTorch has been imported, so that a script without it does not wait for it."""
+    """Calls a function after PyTorch is imported, so that scripts without PyTorch do not import it."""
 
     def __init__(self, then: Callable[[], None]) -> None:
         self._then = then
@@ -198,9 +198,9 @@ class _AfterTorch(MetaPathFinder, Loader):
 
 @contextmanager
 def gpu_or_simulator(children: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Within the block, programs for a GPU run: on this machine's, or with PyTorch's "cuda" as host memory.
+    """Enable GPU programs within the block, on this machine's GPU, or with "cuda" as host memory.
 
-    children: the packages that child processes find, each with its text.
+    children: the packages that child processes can import, each with its text.
     """
     gpu = simulated_gpu()
     with ExitStack() as stack:
@@ -244,7 +244,7 @@ else:
 
 @contextmanager
 def for_children(packages: Mapping[str, str], gpu: GpuSpec | None) -> Iterator[None]:
-    """Within the block, child processes find these packages and, where a GPU is simulated, an ``nvidia-smi``."""
+    """Provide packages and, for a simulated GPU, an ``nvidia-smi`` to child processes within the block."""
     with tempfile.TemporaryDirectory(prefix="tirx_mini_") as made:
         folder = Path(made)
         for name, text in packages.items():
@@ -268,7 +268,7 @@ def for_children(packages: Mapping[str, str], gpu: GpuSpec | None) -> Iterator[N
 
 
 def _smi(folder: Path, gpu: GpuSpec) -> Path:
-    """The folder of an executable ``nvidia-smi`` that describes `gpu` as idle."""
+    """Return the folder of an executable ``nvidia-smi`` that describes `gpu` as idle."""
     mib = str(MEMORY_BYTES >> 20)
     capability = compute_capability(gpu.arch)
     values = {

@@ -1,4 +1,4 @@
-"""Work on tiles in registers, once for every language: products on tensor cores, reductions."""
+"""Operations on register tiles shared by all languages: tensor core products and reductions."""
 
 from .products import (
     MMA_SYNC,

@@ -1,7 +1,7 @@
-"""Products on tensor cores: which instruction multiplies which dtypes.
+"""The dtypes and instructions of tensor core products.
 
 A product is one entry of `PRODUCTS`. The dispatch rules of `tile/`, TileLang's `T.gemm` and the dots of tile programs
-ask this table, so an entry reaches all of them.
+use this table, so that a new entry applies to all of them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class TensorProduct:
 
     @property
     def ptx(self) -> str:
-        """PTX's type of A and B: the tensor core multiplies float32 as tf32."""
+        """The PTX type of A and B; tensor cores multiply float32 as tf32."""
         return "tf32" if self.operand == "float32" else PTX_TYPES[self.operand]
 
     @property
     def depth(self) -> int:
-        """K of one instruction."""
+        """The K extent of one instruction."""
         return STEP_BYTES // DataType(self.operand).itemsize
 
 
@@ -59,15 +59,15 @@ PRODUCTS: Sequence[TensorProduct] = (
 
 
 def tensor_product(instruction: str, operand: object, sums: object) -> TensorProduct | None:
-    """The product of two operands of a dtype that an instruction computes; None where it computes none."""
+    """Return the product that an instruction computes for an operand dtype, or None if it does not support it."""
     wanted = str(operand).replace("tfloat32", "float32"), str(sums)
     return next((p for p in PRODUCTS if (p.operand, p.sums) == wanted and instruction in p.by), None)
 
 
 def exists_on(arch: str, instruction: str, product: TensorProduct) -> bool:
-    """Return whether an architecture that has the instruction computes the product by it.
+    """Return whether an architecture with the instruction supports the product.
 
-    Integers are multiplied by tcgen05 on some alone (PTX ISA: "tcgen05.mma", .kind::i8).
+    Only some architectures multiply integers by tcgen05 (PTX ISA: "tcgen05.mma", .kind::i8).
     """
     if instruction != TCGEN05:
         return True
@@ -76,7 +76,7 @@ def exists_on(arch: str, instruction: str, product: TensorProduct) -> bool:
 
 
 def choices(instruction: str) -> str:
-    """The products of an instruction in words, as in "int8 or uint8 into int32"."""
+    """Return the products of an instruction in words, as in "int8 or uint8 into int32"."""
     groups: dict[str, list[str]] = {}
     for product in PRODUCTS:
         if instruction in product.by:
@@ -90,7 +90,7 @@ def mma_sync(
 ) -> Stmt:  # fmt: skip
     """Issue one mma.sync of 16 × 8 sums.
 
-    operands: pointers to the fragments of D, A, B and C, or to each of their registers; C is left out where it is zero.
+    operands: pointers to the fragments of D, A, B and C, or to each of their registers; C is omitted if it is zero.
     a, b: the products of the dtypes of A and of B, by default the same. depth: K, by default the largest.
     """
     sums = PTX_TYPES[a.sums]

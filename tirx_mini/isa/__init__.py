@@ -1,6 +1,6 @@
-"""The instruction table: every hardware instruction once, its PTX beside its meaning.
+"""The instruction table, with one entry for each hardware instruction: its PTX and its meaning.
 
-`TABLE` has the instructions by name, `NAMES` by the paths below `Tx` under which kernels call them.
+`TABLE` maps names to instructions; `NAMES` maps the paths below `Tx` under which kernels call them.
 """
 
 from .alias import Alias, Spelling, Spellings

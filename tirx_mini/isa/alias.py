@@ -1,4 +1,4 @@
-"""How languages call instructions: further names of an instruction, of its parameters and of their values."""
+"""Alternative names of instructions, of their parameters and of their modifier values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Alias:
     """A name under which kernels call an instruction.
 
     path: below `Tx`, as in "ptx.mbarrier.init".
-    preset: values of some of its parameters, which a call by this name does not give.
-    defaults: values of others, which replace their defaults.
+    preset: the parameter values that this name fixes.
+    defaults: the default values that this name replaces.
     order: the parameters of a call by this name in their order, each with the parameter of the instruction that it is,
-        as in {"trans": "transpose"}; empty where they are those of the instruction. A star before a name takes the
+        as in {"trans": "transpose"}; empty if they are those of the instruction. A star before a name takes the
         arguments that are left. A parameter that the instruction does not have has the values that it may be given,
         with `...` for any.
     adapt: what makes the instruction's parameters of those of `order`, by name, where these are others.
@@ -40,17 +40,17 @@ class Alias:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def parameter(self, name: str) -> str:
-        """The parameter that a name of a call means: itself, or the one of which it is another name."""
+        """Return the instruction parameter that a parameter name denotes in a call by this name."""
         return self.parameters.get(name, name)
 
     def value(self, value: object) -> Any:
-        """The value of a modifier that a value of a call means."""
+        """Return the modifier value that a value denotes in a call by this name."""
         return self.values.get(value, value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a language spells an instruction besides as the table does.
+    """The additional names of an instruction in a language.
 
     instruction: its name in the table.
     names: further names of it.
@@ -82,5 +82,5 @@ class Spellings:
         return found
 
     def of(self, instruction: str) -> Sequence[Spelling]:
-        """The spellings of an instruction, by its name in the table."""
+        """Return the spellings of an instruction, given its name in the table."""
         return self._by_name.get(instruction, ())

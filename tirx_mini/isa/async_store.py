@@ -47,9 +47,10 @@ def st_async(
     type: WordType = "b32",
     vec: Literal["", "v2", "v4"] = "",
 ) -> None:
-    """Begin to store 1, 2 or 4 words of registers to `address` on; their bytes complete on `bar`.
+    """Begin storing 1, 2 or 4 words from registers at `address`; their bytes complete on `bar`.
 
-    Both are addresses in one CTA of the cluster, as `map_shared_rank` gives them. The store is a weak one of the
-    thread, without a proxy of its own; who waits for the phase of `bar` that its bytes complete sees what it wrote.
+    Both addresses lie in one CTA of the cluster, as `map_shared_rank` returns them. The store is a weak one of the
+    thread, without a proxy of its own. A thread that waits for the phase of `bar` that its bytes complete observes the
+    stored words.
     """
     gpu.store_async(thread, access("weak", "", "shared::cluster", type, _WORDS[vec]), address, src, bar)

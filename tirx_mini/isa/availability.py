@@ -1,4 +1,4 @@
-"""Which architectures have the instructions of a kernel."""
+"""The architectures that support the instructions of a kernel."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ _OTHER_TARGET = "compile or simulate the kernel for that GPU, or use an instruct
 
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
-    """A lowered function as `arch`, as "sm_90a", executes it: with accesses as wide as it has them, and with arithmetic
-    on pairs of float32 where it has that.
+    """Return a lowered function for `arch`, as "sm_90a", with its widest accesses and its float32 pair arithmetic.
 
-    Raises `TirxError` at the first instruction that it does not have. Nor may a modifier of an instruction have a value
-    that `arch` lacks, as kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
+    Raises `TirxError` at the first instruction that `arch` lacks, or that has a modifier value that `arch` lacks, as
+    kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
     """
     number = compute_capability(arch)
     wide = False
@@ -62,8 +61,7 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
 
 
 def _is_wide(node: object) -> bool:
-    """Return whether it is a load or a store of 32 bytes between a buffer and registers, which two halves can replace.
-    """
+    """Return whether a node is a 32-byte load or store between a buffer and registers, which can be split in two."""
     return (
         isinstance(node, Call)
         and node.attr("vec") == "v8"
@@ -73,7 +71,7 @@ def _is_wide(node: object) -> bool:
 
 
 class _Halved(Mutator):
-    """Accesses of 32 bytes in two halves."""
+    """Split 32-byte accesses into two halves."""
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
         call = node.call
@@ -85,7 +83,7 @@ class _Halved(Mutator):
 
 
 def _shifted(pointer: _Pointer, nbytes: int) -> _Pointer:
-    """A pointer into a flat buffer, `nbytes` further on."""
+    """Return a pointer into a flat buffer, advanced by `nbytes` bytes."""
     if not isinstance(pointer, AddressOf) or not nbytes:
         return pointer
     *outer, last = pointer.indices

@@ -1,4 +1,4 @@
-"""Integers of one thread by their bits: permutations, fields, funnel shifts, and products of twice the width."""
+"""Bit operations on the integers of one thread: permutations, fields, funnel shifts and wide products."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORD = (1 << 32) - 1
 
 
 def _computed(function: Calculation, *values: object, bits: int = 32, signed: bool = False) -> Any:
-    """`function` of unsigned words of 64 bits, in each lane; the lowest `bits` of it."""
+    """Apply `function` to unsigned 64-bit words in each lane and return the lowest `bits` bits."""
     wide = [np.asarray(value).astype(np.uint64) for value in values]
     with np.errstate(over="ignore"):
         out = np.asarray(function(*wide)).astype(np.uint64) & np.uint64((1 << bits) - 1)
@@ -38,12 +38,12 @@ def _word(value: np.ndarray) -> np.ndarray:
 
 
 def _signed(value: np.ndarray) -> np.ndarray:
-    """A word of 32 bits as a signed number of 64."""
+    """Sign-extend a 32-bit word to 64 bits."""
     return _word(value).astype(np.uint32).view(np.int32).astype(np.int64)
 
 
 def _permuted(a: np.ndarray, b: np.ndarray, selector: np.ndarray) -> np.ndarray:
-    """PTX ISA: "prmt", its default mode."""
+    """Permute bytes as prmt does in its default mode (PTX ISA: "prmt")."""
     both = _word(b) << _n(32) | _word(a)
     out = np.zeros(np.broadcast(a, b, selector).shape, np.uint64)
     for place in range(4):
@@ -56,9 +56,9 @@ def _permuted(a: np.ndarray, b: np.ndarray, selector: np.ndarray) -> np.ndarray:
 
 @instruction("prmt.b32 {result}, {a}, {b}, {selector};", name="prmt.b32", isa="prmt", **_FACTS)
 def prmt(gpu: Machine, thread: Thread, a: u32, b: u32, selector: u32) -> u32:
-    """Four of the eight bytes of `a` (0 to 3) and `b` (4 to 7): for each byte of the result, a number of four bits.
+    """Return four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), each selected by a four-bit number.
 
-    With the highest of these bits, all bits of the byte are the sign of the one that the others select.
+    If the highest bit of a number is set, the sign of the selected byte fills the result byte.
     """
     return _computed(_permuted, a, b, selector)
 
@@ -76,7 +76,7 @@ def _looked_up(lut: int) -> Callable[..., np.ndarray]:
 
 @instruction("lop3.b32 {result}, {a}, {b}, {c}, {lut};", name="lop3.b32", isa="lop3", **_FACTS)
 def lop3(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32, *, lut: int) -> u32:
-    """A function of each three bits of `a`, `b` and `c`: bit 4a + 2b + c of the table `lut`.
+    """Return a bitwise function of `a`, `b` and `c`; each result bit is bit 4a + 2b + c of the table `lut`.
 
     The table of an expression is its value for a = 0xF0, b = 0xCC and c = 0xAA.
     """
@@ -95,18 +95,18 @@ def _reversed(bits: int) -> Callable[[np.ndarray], np.ndarray]:
 
 @instruction("brev.b32 {result}, {value};", name="brev.b32", isa="brev", **_FACTS)
 def brev(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """The bits of `value` in the reverse order."""
+    """Reverse the bits of `value`."""
     return _computed(_reversed(32), value)
 
 
 @instruction("brev.b64 {result}, {value};", name="brev.b64", isa="brev", **_FACTS)
 def brev_b64(gpu: Machine, thread: Thread, value: u64) -> u64:
-    """The 64 bits of `value` in the reverse order."""
+    """Reverse the 64 bits of `value`."""
     return _computed(_reversed(64), value, bits=64)
 
 
 def _found(value: np.ndarray) -> np.ndarray:
-    """The place of the highest bit of a word; 2³² - 1 where none is set."""
+    """Return the position of the highest set bit of a word, or 2³² - 1 if none is set."""
     exponent = np.frexp(_word(value).astype(np.float64))[1].astype(np.int64) - 1
     return np.where(_word(value) == 0, np.int64(_WORD), exponent).astype(np.uint64)
 
@@ -118,13 +118,13 @@ def _found_signed(value: np.ndarray) -> np.ndarray:
 
 @instruction("bfind.u32 {result}, {value};", name="bfind.u32", isa="bfind", **_FACTS)
 def bfind(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """The place of the highest bit of `value` that is set; 2³² - 1 where none is."""
+    """Return the position of the highest set bit of `value`, or 2³² - 1 if none is set."""
     return _computed(_found, value)
 
 
 @instruction("bfind.s32 {result}, {value};", name="bfind.s32", isa="bfind", **_FACTS)
 def bfind_s32(gpu: Machine, thread: Thread, value: s32) -> u32:
-    """The place of the highest bit of `value` that differs from its sign; 2³² - 1 where none does."""
+    """Return the position of the highest bit of `value` that differs from its sign, or 2³² - 1 if none does."""
     return _computed(_found_signed, value)
 
 
@@ -142,9 +142,9 @@ def shf(
     gpu: Machine, thread: Thread, low: u32, high: u32, count: u32, *, direction: Literal["l", "r"],
     mode: Literal["wrap", "clamp"],
 ) -> u32:  # fmt: skip
-    """The 64 bits of `high` and `low`, shifted: to the left and the upper half of it, or to the right and the lower.
+    """Shift the 64 bits of `high` and `low`: left, returning the upper half, or right, returning the lower half.
 
-    mode: whether only the lowest five bits of `count` count (wrap), or more than 32 places are 32 (clamp).
+    mode: "wrap" uses the lowest five bits of `count`; "clamp" limits `count` to 32.
     """
     return _computed(_funnel(direction == "l", mode == "clamp"), low, high, count)
 
@@ -165,13 +165,13 @@ def _extracted(signed: bool) -> Callable[..., np.ndarray]:
 
 @instruction("bfe.u32 {result}, {value}, {start}, {length};", name="bfe.u32", isa="bfe", **_FACTS)
 def bfe(gpu: Machine, thread: Thread, value: u32, start: u32, length: u32) -> u32:
-    """The `length` bits of `value` from bit `start` on. Only the lowest eight bits of these numbers count."""
+    """Extract `length` bits of `value`, starting at bit `start`; only the lowest eight bits of both operands count."""
     return _computed(_extracted(False), value, start, length)
 
 
 @instruction("bfe.s32 {result}, {value}, {start}, {length};", name="bfe.s32", isa="bfe", **_FACTS)
 def bfe_s32(gpu: Machine, thread: Thread, value: s32, start: u32, length: u32) -> s32:
-    """The same as a signed number, whose sign is the highest bit of the field."""
+    """Extract a bit field as a signed number, whose sign is the highest bit of the field."""
     return _computed(_extracted(True), value, start, length, signed=True)
 
 
@@ -183,12 +183,12 @@ def _inserted(field: np.ndarray, into: np.ndarray, start: np.ndarray, length: np
 
 @instruction("bfi.b32 {result}, {field}, {into}, {start}, {length};", name="bfi.b32", isa="bfi", **_FACTS)
 def bfi(gpu: Machine, thread: Thread, field: u32, into: u32, start: u32, length: u32) -> u32:
-    """`into` with the lowest `length` bits of `field` in the place of its own from bit `start` on."""
+    """Insert the lowest `length` bits of `field` into `into`, starting at bit `start`."""
     return _computed(_inserted, field, into, start, length)
 
 
 def _product(part: str, signed: bool) -> Callable[..., np.ndarray]:
-    """a b + c: its lower half, the upper half of a b and c, or all 64 bits."""
+    """Return a function for a b + c: its lower half, the upper half of a b plus c, or all 64 bits."""
 
     def function(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         x, y = ((_signed(v) if signed else _word(v)) for v in (a, b))
@@ -200,41 +200,41 @@ def _product(part: str, signed: bool) -> Callable[..., np.ndarray]:
 
 @instruction("mul.hi.u32 {result}, {a}, {b};", name="mul.hi.u32", isa="mul", **_FACTS)
 def mul_hi(gpu: Machine, thread: Thread, a: u32, b: u32) -> u32:
-    """The upper 32 bits of the product (`__umulhi`)."""
+    """Return the upper 32 bits of the product (`__umulhi`)."""
     return _computed(_product("hi", False), a, b, 0)
 
 
 @instruction("mul.hi.s32 {result}, {a}, {b};", name="mul.hi.s32", isa="mul", **_FACTS)
 def mul_hi_s32(gpu: Machine, thread: Thread, a: s32, b: s32) -> s32:
-    """The upper 32 bits of the signed product (`__mulhi`)."""
+    """Return the upper 32 bits of the signed product (`__mulhi`)."""
     return _computed(_product("hi", True), a, b, 0, signed=True)
 
 
 @instruction("mul.wide.u32 {result}, {a}, {b};", name="mul.wide.u32", isa="mul", **_FACTS)
 def mul_wide(gpu: Machine, thread: Thread, a: u32, b: u32) -> u64:
-    """The product, with 64 bits."""
+    """Return the 64-bit product."""
     return _computed(_product("wide", False), a, b, 0, bits=64)
 
 
 @instruction("mad.lo.u32 {result}, {a}, {b}, {c};", name="mad.lo.u32", isa="mad", **_FACTS)
 def mad_lo(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
-    """The lower 32 bits of a · b + c."""
+    """Return the lower 32 bits of a · b + c."""
     return _computed(_product("lo", False), a, b, c)
 
 
 @instruction("mad.lo.s32 {result}, {a}, {b}, {c};", name="mad.lo.s32", isa="mad", **_FACTS)
 def mad_lo_s32(gpu: Machine, thread: Thread, a: s32, b: s32, c: s32) -> s32:
-    """The lower 32 bits of a · b + c, as a signed number."""
+    """Return the lower 32 bits of a · b + c, as a signed number."""
     return _computed(_product("lo", True), a, b, c, signed=True)
 
 
 @instruction("mad.hi.u32 {result}, {a}, {b}, {c};", name="mad.hi.u32", isa="mad", **_FACTS)
 def mad_hi(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
-    """The upper 32 bits of a · b, plus c."""
+    """Return the upper 32 bits of a · b, plus c."""
     return _computed(_product("hi", False), a, b, c)
 
 
 @instruction("mad.wide.u32 {result}, {a}, {b}, {c};", name="mad.wide.u32", isa="mad", **_FACTS)
 def mad_wide(gpu: Machine, thread: Thread, a: u32, b: u32, c: u64) -> u64:
-    """a · b + c, with 64 bits."""
+    """Return the 64-bit a · b + c."""
     return _computed(_product("wide", False), a, b, c, bits=64)

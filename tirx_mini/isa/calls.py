@@ -1,4 +1,4 @@
-"""Instructions of the table, as statements and values."""
+"""Calls of table instructions, as statements and as expressions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .table import TABLE
 
 
 def issue(name: str, *args: object, span: Span | None = None, **modifiers: object) -> Evaluate:
-    """The instruction `name`, executed for its effect."""
+    """Return a statement that executes the instruction `name` for its effect."""
     operands, attrs = TABLE[name].bind(args, modifiers)
     return Evaluate(Call(HANDLE, name, operands, attrs, span=span), span=span)
 
 
 def value_of(name: str, dtype: DataType, *args: object, span: Span | None = None, **modifiers: object) -> Expr:
-    """The result, of type `dtype`, of the instruction `name`."""
+    """Return the result of the instruction `name` as an expression of type `dtype`."""
     operands, attrs = TABLE[name].bind(args, modifiers)
     return Call(dtype, name, operands, attrs, span=span)

@@ -1,4 +1,4 @@
-"""Instructions: one decorated function is one entry of the table.
+"""The entries of the instruction table, each defined by one decorated function.
 
     @instruction("mbarrier.init.shared::cta.b64 [{bar}], {count};", name="mbarrier.init", issued_by=Scope.THREAD,
                  min_sm=80, cost="smem_atomic", barrier=BarrierEffect.INIT)
@@ -6,8 +6,8 @@
         \"\"\"Make `bar` a barrier that expects `count` arrivals in each phase.\"\"\"
         gpu.mbarrier(thread, bar).init(thread, count)
 
-The decorator states the PTX and other facts (`facts`). Positional parameters are operands, and their annotations the
-types of these (`operands`). Keyword-only parameters are static modifiers, which the PTX template names too. The return
+The decorator states the PTX and other facts (`facts`). Positional parameters are operands; their annotations are
+the operand types (`operands`). Keyword-only parameters are static modifiers, also named in the PTX template. The return
 annotation is the type of the result. The body executes the instruction in the simulator, in the verbs of `machine`:
 `thread` is a warp with its active lanes, and a generator blocks by yielding.
 """
@@ -55,7 +55,7 @@ class Instruction(Facts):
     semantics: the body, which executes it in the simulator.
     operands: its positional parameters, in order.
     attributes: its static modifiers.
-    result: the type of its result; None where it has none.
+    result: the type of its result; None if it has none.
     blocking: whether `semantics` is a generator, or returns one, which waits by yielding.
     doc: the docstring of the body.
     """
@@ -68,7 +68,7 @@ class Instruction(Facts):
     doc: str
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` where the facts do not agree with one another, with the signature or with the body."""
+        """Check the facts; raises `ValueError` if they contradict one another, the signature or the body."""
         wrong = next(self._contradictions(), None)
         if wrong is not None:
             raise ValueError(f"{self.name} {wrong}")
@@ -92,51 +92,51 @@ class Instruction(Facts):
 
     @cached_property
     def used_names(self) -> frozenset[str]:
-        """The names that the body uses, the machine's verbs among them."""
+        """The names that the body uses, including the machine's verbs."""
         return frozenset(_names(self.semantics.__code__))
 
     @property
     def waits_at_named_barrier(self) -> bool:
-        """Return whether a thread waits at one of the CTA's barriers 0 to 15."""
+        """Return whether the instruction waits at one of the CTA's barriers 0 to 15."""
         return self.blocking and "barrier_id" in self.parameters
 
     @property
     def arrives_at_named_barrier(self) -> bool:
-        """Return whether a thread arrives at one of the CTA's barriers without waiting (PTX ISA: "bar, barrier")."""
+        """Return whether the instruction arrives at a CTA barrier without waiting (PTX ISA: "bar, barrier")."""
         return not self.blocking and "barrier_id" in self.parameters
 
     @property
     def counts_threads(self) -> bool:
-        """Return whether it says how many threads meet at one of the CTA's barriers (PTX ISA: "bar, barrier")."""
+        """Return whether the instruction specifies the thread count of a CTA barrier (PTX ISA: "bar, barrier")."""
         return {"barrier_id", "threads"} <= self._known
 
     @property
     def is_atomic(self) -> bool:
-        """Return whether it is an atomic operation on global or shared memory (PTX ISA: "atom", "red")."""
+        """Return whether the instruction is an atomic operation on global or shared memory (PTX ISA: "atom", "red")."""
         return bool(self.typed and self.reads & self.writes)
 
     @property
     def stores_words(self) -> bool:
-        """Return whether it stores values (PTX ISA: "st"); the address is the first operand."""
+        """Return whether the instruction stores values (PTX ISA: "st") at the address in its first operand."""
         kinds = {operand.type.kind for operand in self.operands}
         return bool(self.writes) and not self.reads and self.completion is None and OperandKind.TYPED in kinds
 
     @property
     def in_registers(self) -> bool:
-        """Return whether it neither touches nor orders memory: a compiler may move accesses across it."""
+        """Return whether it neither accesses nor orders memory, so that compilers may move accesses across it."""
         return self.pure or (self.registers is not None and not self.reads | self.writes)
 
     @property
     def elects(self) -> bool:
-        """Return whether its result is true in one lane of a warp."""
+        """Return whether the result is true in exactly one lane of a warp."""
         return self.lanes is LaneResult.ELECTED
 
     def exists_on(self, sm: int) -> bool:
-        """Return whether an architecture, as in 90, has it."""
+        """Return whether an architecture, such as 90, supports the instruction."""
         return self.min_sm <= sm and (self.max_sm is None or sm <= self.max_sm)
 
     def missing_on(self, sm: int, attrs: Mapping[str, object]) -> tuple[str, object] | None:
-        """A modifier and its value that an architecture lacks, though it has the instruction."""
+        """Return the modifier and value of a supported instruction that an architecture lacks, or None."""
         return next(
             (
                 (name, value)
@@ -147,7 +147,7 @@ class Instruction(Facts):
         )
 
     def template(self, attrs: Mapping[str, object] | None = None) -> str:
-        """The PTX, with modifiers substituted and {operand} places left."""
+        """Return the PTX with modifiers substituted and {operand} placeholders kept."""
         values = {a.name: a.default for a in self.attributes} | dict(attrs or {})
         text = self.ptx if isinstance(self.ptx, str) else self.ptx(**values)
         for name, value in values.items():
@@ -156,7 +156,7 @@ class Instruction(Facts):
         return text
 
     def result_type(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> DataType | None:
-        """The type of the result of a call; None where there is none."""
+        """Return the result type of a call, or None if it has no result."""
         if self.result is None:
             return None
         if self.carriers is not None:
@@ -166,7 +166,7 @@ class Instruction(Facts):
         return self.result.dtype or (operands[0].dtype if operands else None)
 
     def register_counts(self, attrs: Mapping[str, object] | None = None) -> Mapping[str, int]:
-        """32-bit registers a thread of each operand in registers, by name; empty for an instruction that has none."""
+        """Return the number of 32-bit registers per thread for each register operand, by name."""
         if self.registers is None:
             return {}
         counts = self.registers(**{a.name: a.default for a in self.attributes} | dict(attrs or {}))
@@ -177,11 +177,11 @@ class Instruction(Facts):
     # -- calls in the IR -----------------------------------------------------------------------------------------
 
     def argument(self, call: Call, name: str) -> Expr:
-        """The operand `name`, which is not variadic, of a call of this instruction."""
+        """Return the argument of a call for the non-variadic operand `name`."""
         return call.args[[operand.name for operand in self.operands].index(name)]
 
     def matched(self, args: Sequence[_T], attrs: Mapping[str, object]) -> list[tuple[Operand, tuple[_T, ...]]]:
-        """Each operand with its arguments: several for a variadic one, and for registers that are given one by one."""
+        """Pair each operand with its arguments: several for a variadic operand or separately given registers."""
         fixed = self._fixed
         apart = self.scattered and len(args) != len(fixed)
         counts: Mapping[str, int] = self.register_counts(attrs) if apart else {}
@@ -194,7 +194,7 @@ class Instruction(Facts):
         return pairs + [(operand, tuple(args[at:])) for operand in self.operands if operand.variadic]
 
     def peer(self, call: Call) -> Expr | None:
-        """The rank of the CTA whose shared memory a call addresses; None for the executing CTA."""
+        """Return the rank of the CTA whose shared memory a call addresses, or None for the executing CTA."""
         ranks = (operand.name for operand in self.operands if operand.type.kind is OperandKind.CTA_RANK)
         return next((self.argument(call, name) for name in ranks), None)
 
@@ -203,10 +203,10 @@ class Instruction(Facts):
     def bind(
         self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias | None = None
     ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
-        """(operands, attributes) of a call; raises `TirxError` where the arguments do not fit the signature.
+        """Return (operands, attributes) of a call; raises `TirxError` if the arguments do not fit the signature.
 
-        Arguments fill the operands in order, then the modifiers; both may be given by name. alias: the name by which
-        the instruction is called, which may have an order, defaults and values of its own.
+        Arguments fill the operands in order, then the modifiers; both may be passed by name. alias: the name by which
+        the instruction is called, with its own order, defaults and values.
         """
         alias = alias or Alias(self.name)
         given = self._given(args, kwargs, alias)
@@ -241,7 +241,7 @@ class Instruction(Facts):
         return tuple(operands), attributes
 
     def _given(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
-        """The arguments of a call by the names of their parameters; the arguments of a variadic operand as a tuple."""
+        """Return the arguments of a call by parameter name, with those of a variadic operand as a tuple."""
         if alias.order:
             return self._ordered(args, kwargs, alias)
         given = dict(alias.preset)
@@ -257,7 +257,7 @@ class Instruction(Facts):
         return {**alias.defaults, **given} if alias.defaults else given
 
     def _ordered(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
-        """The same for a name that has an order of its own."""
+        """Return the arguments of a call by parameter name, for an alias with its own parameter order."""
         shown = list(alias.order)
         first = next((place for place, name in enumerate(shown) if name.startswith("*")), len(shown))
         if len(args) > first == len(shown):
@@ -278,7 +278,7 @@ class Instruction(Facts):
         return alias.adapt(given) if alias.adapt else given
 
     def _give(self, given: dict[str, Any], meant: str, name: str, value: object, adapted: bool = False) -> None:
-        """Note that a call gives a parameter. name: as it is written. adapted: whether others are made of it."""
+        """Record an argument. name: the written name. adapted: whether other arguments are derived from it."""
         if meant not in self._known and not adapted:
             hint = f"its parameters are {', '.join(self.parameters)}"
             raise OtherSignature(f"{self.signature()} has no parameter {name!r}", hint=hint)
@@ -293,7 +293,7 @@ class Instruction(Facts):
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The names of its operands and modifiers, in order."""
+        """The names of the operands and modifiers, in order."""
         return [each.name for each in (*self.operands, *self.attributes)]
 
     @cached_property
@@ -306,11 +306,11 @@ class Instruction(Facts):
 
     @cached_property
     def _variadic(self) -> str:
-        """The name of its operand of any number; "" where it has none."""
+        """The name of the variadic operand, or "" if there is none."""
         return next((operand.name for operand in self.operands if operand.variadic), "")
 
     def _grouped(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> tuple[Any, ...]:
-        """Positional arguments with the registers of each operand as one, where they are given one by one."""
+        """Group separately given registers in the positional arguments, one tuple for each operand."""
         attrs = {a.name: alias.value(kwargs.get(a.name, a.default)) for a in self.attributes}
         if any(a.choices and attrs[a.name] not in a.choices for a in self.attributes):
             return args
@@ -322,7 +322,7 @@ class Instruction(Facts):
         return tuple(group[0] if len(group) == 1 else group for group in groups)
 
     def _fixed_operands(self, given: Mapping[str, object], attrs: Mapping[str, object]) -> list[Expr]:
-        """The operands that are not variadic."""
+        """Return the non-variadic operands."""
         if self.scattered:
             self._check_combination((), attrs)
         if self.registers is None:
@@ -335,7 +335,7 @@ class Instruction(Facts):
             raise BadCombination(f"{self.name}: {wrong}")
 
     def _check_call(self, operands: Sequence[Expr], attrs: Mapping[str, object]) -> None:
-        """Raises `TirxError` where modifiers do not go together, or name another state space than a pointer's."""
+        """Raise `TirxError` if modifiers conflict, or name a state space other than the pointer's."""
         self._check_combination(operands, attrs)
         space = str(attrs.get("space", "")).split("::")[0]
         if not space or self.scattered:
@@ -352,7 +352,7 @@ class Instruction(Facts):
                 )
 
     def signature(self) -> str:
-        """The instruction and its parameters, as messages show them."""
+        """The instruction and its parameters, as printed in messages."""
         names = [("*" if o.variadic else "") + o.name for o in self.operands]
         for a in self.attributes:
             names.append(a.name if a.required else f"{a.name}={a.default!r}")
@@ -361,10 +361,10 @@ class Instruction(Facts):
     # -- executing in the simulator ------------------------------------------------------------------------------
 
     def execute(self, gpu: object, thread: DivergentThread[Any], *operands: object, **attrs: object) -> Any:
-        """Execute for the active lanes of a warp; a generator where the instruction is `blocking`.
+        """Execute the instruction for the active lanes of a warp; return a generator if it is `blocking`.
 
-        An instruction of single threads whose operands differ among lanes is executed once for each group of lanes
-        that agree.
+        A single-thread instruction whose operands differ among lanes is executed once for each group of lanes
+        with equal operands.
         """
         if self.issued_by is Scope.THREAD and not self.lanewise and any(isinstance(o, np.ndarray) for o in operands):
             run = self._blocking_groups if self.blocking else self._groups
@@ -397,7 +397,7 @@ class Instruction(Facts):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class instruction(Facts):
-    """The decorator that makes an entry of the table from the function below it."""
+    """The decorator that creates a table entry from the decorated function."""
 
     def __call__(self, semantics: Callable[..., object]) -> Instruction:
         code, defaults = semantics.__code__, semantics.__kwdefaults__ or {}
@@ -426,7 +426,7 @@ class instruction(Facts):
 
 
 def _hint(semantics: Callable[..., object], name: str) -> Any:
-    """An annotation of a function. Functions of a module share the value of equal texts."""
+    """Evaluate an annotation of a function; functions of a module share the value of equal texts."""
     return _meaning(semantics.__annotations__[name], semantics.__module__)
 
 
@@ -436,7 +436,7 @@ def _meaning(text: str, module: str) -> Any:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The globals and attributes that code uses, with those of its inner functions."""
+    """Yield the globals and attributes that a code object uses, including those of its inner functions."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

@@ -1,4 +1,4 @@
-"""cp.async: copies of 4, 8 or 16 bytes a thread from global to shared memory, for which threads wait in groups."""
+"""cp.async: per-thread copies of 4, 8 or 16 bytes from global to shared memory, awaited in groups."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def cp_async(
     gpu: Machine, thread: Thread, dst: SharedAddress, src: GlobalAddress, *, bytes: Literal[4, 8, 16] = 16,
     prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "", cop: Literal["", "ca", "cg"] = "",
 ) -> None:  # fmt: skip
-    """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+    """Copy `bytes` bytes per thread, visible to it after wait_group; to proxies the copy is an ordinary write.
 
-    prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
-    default "cg" where it can be.
+    prefetch: the number of bytes that the L2 prefetches. cop: the cache operator, "ca" or, for 16 bytes, "cg"; by
+    default "cg" if allowed.
     """
     gpu.cp_async(thread, dst, src, bytes)
 
@@ -63,7 +63,7 @@ def cp_async_zfill(
     bytes: Literal[4, 8, 16] = 16, prefetch: Literal[-1, 64, 128, 256] = -1, cache_hint: CacheHint = "",
     cop: Literal["", "ca", "cg"] = "",
 ) -> None:  # fmt: skip
-    """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing."""
+    """Copy `size` bytes per thread, at most `bytes`, and fill the rest with zeros; with size 0 nothing is read."""
     gpu.cp_async(thread, dst, src, bytes, size)
 
 
@@ -75,7 +75,7 @@ def cp_async_zfill(
     cost="sync",
 )
 def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
-    """Close the group of the cp.async that each thread issued since the last one."""
+    """Close each thread's group of the cp.async issued since the previous commit."""
     gpu.cp_async_commit(thread)
 
 
@@ -88,7 +88,7 @@ def cp_async_commit_group(gpu: Machine, thread: Thread) -> None:
     awaits="cp.async-group",
 )
 def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
-    """Wait until at most `n` groups of each thread are unfinished."""
+    """Wait until at most `n` groups of each thread are incomplete."""
     gpu.cp_async_wait(thread, n)
 
 
@@ -97,7 +97,7 @@ def cp_async_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> None:
     isa="cp.async.wait_group, cp.async.wait_all", awaits="cp.async-group",
 )  # fmt: skip
 def cp_async_wait_all(gpu: Machine, thread: Thread) -> None:
-    """Wait for every cp.async of each thread, in closed groups and in the open one."""
+    """Wait for all cp.async of each thread, in closed groups and in the open group."""
     gpu.cp_async_commit(thread)
     gpu.cp_async_wait(thread, 0)
 
@@ -112,9 +112,9 @@ def cp_async_wait_all(gpu: Machine, thread: Thread) -> None:
     adds_arrival=True,
 )
 def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+    """Arrive at `bar` for each thread when all its earlier cp.async are complete, as an additional pending arrival.
 
-    It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+    The arrival is not part of the expected count of `bar`; the phase needs all expected arrivals in addition.
     """
     gpu.cp_async_arrive(thread, bar, True)
 
@@ -129,5 +129,5 @@ def cp_async_mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress)
     barrier=BarrierEffect.ARRIVE,
 )
 def cp_async_mbarrier_arrive_noinc(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival."""
+    """Arrive at `bar` for each thread when its earlier cp.async are complete, within the expected count of `bar`."""
     gpu.cp_async_arrive(thread, bar, False)

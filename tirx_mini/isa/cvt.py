@@ -1,6 +1,6 @@
-"""cvt: values of one type as values of another, one by one and in pairs (PTX ISA: "cvt").
+"""cvt: conversion of single values and of pairs between types (PTX ISA: "cvt").
 
-Formats that CUDA C++ has no arithmetic for are bits: f16 and bf16 results in uint16, pairs of 16 bits and tf32 in
+Formats without arithmetic in CUDA C++ are passed as bits: f16 and bf16 results in uint16, pairs of 16 bits and tf32 in
 uint32, pairs of e4m3, e5m2, e3m2, e2m3 and ue8m0 in uint16, one in each byte, and pairs of e2m1 in uint8. The first
 of two operands becomes the upper half of a pair.
 """
@@ -35,7 +35,7 @@ _BITS = {"e2m1": 4, "e2m3": 8, "e3m2": 8, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "f16
 
 
 def _carriers(dtype: str, atype: str, **_: object) -> tuple[str, str]:
-    """The registers of the operands and of the result."""
+    """Return the PTX register types of the operands and of the result."""
     return _CARRIERS.get(atype, atype), _CARRIERS.get(dtype, dtype)
 
 
@@ -48,7 +48,7 @@ def _width(kind: str) -> int:
 
 
 def _wrong_scalar(operands: Sequence[Expr], dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> str | None:
-    """The mistake in the modifiers of a conversion of single values."""
+    """Return the error in the modifiers of a scalar conversion, or None."""
     if operands and len(operands) != 1:
         return f"{dtype} from {atype} has one operand, but {len(operands)} are given"
     to_float, from_float = _is_float(dtype), _is_float(atype)
@@ -65,7 +65,7 @@ def _wrong_scalar(operands: Sequence[Expr], dtype: str, atype: str, rounding: st
 
 
 def _loses(dtype: str, atype: str) -> bool:
-    """Return whether a floating-point type cannot hold all values of another one."""
+    """Return whether a floating-point type cannot represent all values of another."""
     return dtype != atype and (_width(dtype) < _width(atype) or {dtype, atype} == {"f16", "bf16"})
 
 
@@ -85,7 +85,7 @@ def _wrong_modifiers(dtype: str, atype: str, rounding: str, ftz: bool, sat: bool
 
 
 def _holds(dtype: str, atype: str) -> bool:
-    """Return whether an integer type holds all values of another one."""
+    """Return whether an integer type can represent all values of another."""
     if dtype[0] == atype[0]:
         return _width(dtype) >= _width(atype)
     return dtype[0] == "s" and _width(dtype) > _width(atype)
@@ -109,10 +109,10 @@ def cvt(
     ftz: bool = False,
     sat: bool = False,
 ) -> typed_value:
-    """A value of type `atype` as one of type `dtype`.
+    """Convert a value of type `atype` to type `dtype`.
 
-    Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
-    of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+    Conversions from floating point to integer saturate and map NaN to 0. sat: integers saturate to the range
+    of `dtype` instead of wrapping; floats are clamped to [0, 1]. ftz: subnormal f32 numbers become zero.
     """
     (value,) = values
     with np.errstate(all="ignore"):
@@ -126,7 +126,7 @@ def cvt(
 
 
 def _to_float(value: object, dtype: str, atype: str, rounding: str, ftz: bool, sat: bool) -> np.ndarray:
-    """The numbers in float64, all of type `dtype`."""
+    """Return the numbers in float64, all representable in type `dtype`."""
     target = FORMATS[dtype]
     if _is_float(atype):
         numbers = _numbers(value, atype, ftz and dtype != "f16")  # seen on an H200: it rounds subnormal numbers
@@ -143,7 +143,7 @@ def _to_float(value: object, dtype: str, atype: str, rounding: str, ftz: bool, s
 
 
 def _rounded_integer(value: int, mantissa: int, rounding: str) -> int:
-    """A whole number with at most `mantissa` + 1 significant bits."""
+    """Round an integer to at most `mantissa` + 1 significant bits."""
     cut = abs(value).bit_length() - mantissa - 1
     if cut <= 0:
         return value
@@ -156,7 +156,7 @@ def _rounded_integer(value: int, mantissa: int, rounding: str) -> int:
 
 
 def _to_integer(numbers: np.ndarray, dtype: str, atype: str, rounding: str) -> np.ndarray:
-    """Numbers in the range of an integer type. NaN becomes 0, or the highest bit alone if a type has 64 bits."""
+    """Convert numbers to an integer type with saturation; NaN becomes 0, or in a 64-bit type only its highest bit."""
     low, high = _range(dtype)
     whole = integral(numbers, rounding[:2])
     out = [low if n <= low else high if n >= high else 0 if n != n else int(n) for n in whole.tolist()]
@@ -182,7 +182,7 @@ def _integers(value: object, dtype: str, sat: bool) -> np.ndarray:
 
 
 def _numbers(value: object, kind: str, ftz: bool = False) -> np.ndarray:
-    """Values of a floating-point type, or their bits, in float64."""
+    """Return values of a floating-point type, or their bits, as float64."""
     values = np.atleast_1d(np.asarray(value))
     if kind in ("f32", "f64"):
         numbers = values.astype(np.float64)
@@ -193,7 +193,7 @@ def _numbers(value: object, kind: str, ftz: bool = False) -> np.ndarray:
 
 
 def _given(result: np.ndarray, dtype: str, *values: object) -> Any:
-    """A result as a kernel has it: floating-point numbers of 32 and 64 bits as these, all others as integers."""
+    """Return a result as kernels see it: floats of 32 and 64 bits as floats, all others as integers."""
     if dtype in ("f32", "f64"):
         out = result.astype(np.float32 if dtype == "f32" else np.float64)
     elif dtype in FORMATS:
@@ -207,7 +207,7 @@ def _given(result: np.ndarray, dtype: str, *values: object) -> Any:
 def _wrong_small(
     operands: Sequence[Expr], dtype: str, atype: str, rounding: str, relu: bool, satfinite: bool
 ) -> str | None:
-    """The mistake in the modifiers of a conversion from or to a small format."""
+    """Return the error in the modifiers of a conversion from or to a small format, or None."""
     pair = dtype.endswith("x2")
     needed = 2 if atype == "f32" and pair else 1
     if operands and len(operands) != needed:
@@ -228,7 +228,7 @@ def _wrong_small(
 
 
 def _forms(dtype: str, atype: str) -> tuple[tuple[str, ...], tuple[bool, ...], bool] | None:
-    """(rounding modes, values of satfinite, whether there is relu) of a conversion; None where there is none."""
+    """Return (rounding modes, values of satfinite, whether relu exists) of a conversion, or None if there is none."""
     narrow = ("e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2")
     if atype == "f32":
         if dtype == "ue8m0x2":
@@ -279,9 +279,9 @@ def cvt_packed(
     relu: bool = False,
     satfinite: bool = False,
 ) -> typed_value:
-    """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+    """Convert to a small format: a value or a pair from f32, or a pair from another pair; or convert a pair to f16.
 
-    satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+    satfinite: too large numbers and infinity become the largest number. relu: negative numbers become 0. NaN stays
     NaN; in formats without NaN it becomes the largest number.
     """
     varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
@@ -305,7 +305,7 @@ _NEAREST: Mapping[str, Any] = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16
 
 
 def _nearest(value: object, dtype: Any) -> np.ndarray:
-    """The bits, int64, of numbers of float32 in a format of 16 bits."""
+    """Round float32 numbers to a 16-bit format and return their bits as int64."""
     numbers = np.atleast_1d(np.asarray(value, np.float32))
     with np.errstate(all="ignore"):
         bits = numbers.astype(dtype).view(np.uint16).astype(np.int64)
@@ -313,7 +313,7 @@ def _nearest(value: object, dtype: Any) -> np.ndarray:
 
 
 def _word(numbers: np.ndarray, kind: str, rounding: str, relu: bool, satfinite: bool) -> np.ndarray:
-    """The bits of numbers in a small format, uint64."""
+    """Return the bits of numbers in a small format, as uint64."""
     if kind == "ue8m0":
         return powers_of_two(numbers, rounding == "rp", satfinite)
     target = FORMATS[kind]
@@ -325,7 +325,7 @@ def _word(numbers: np.ndarray, kind: str, rounding: str, relu: bool, satfinite: 
 
 
 def _halves(value: object, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of a pair, the upper half first."""
+    """Return the numbers of a pair, the upper half first."""
     words = np.atleast_1d(np.asarray(value)).astype(np.uint64)
     bits = _BITS[kind]
     parts = (words >> np.uint64(bits)) & np.uint64((1 << bits) - 1), words & np.uint64((1 << bits) - 1)

@@ -1,4 +1,4 @@
-"""Debug output of a running kernel: not PTX, but a function of CUDA C++."""
+"""Debug output of a running kernel, through a CUDA C++ function instead of PTX."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P
     lanewise=True,
 )
 def trap_unless(gpu: Machine, thread: Thread, condition: pred) -> None:
-    """End the launch with an error where `condition` does not hold."""
+    """End the launch with an error if `condition` is false."""
     holds = np.broadcast_to(np.asarray(condition, bool), 32)[thread.mask.lanes]
     if not holds.all():
         count = int((~holds).sum())

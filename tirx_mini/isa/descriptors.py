@@ -1,7 +1,7 @@
-"""The 64-bit and 32-bit words that describe the operands of tensor cores, field by field.
+"""The descriptor words of tensor core operands, field by field.
 
 PTX ISA: "tcgen05 shared memory descriptor", "Instruction descriptor", "Matrix Descriptor Format" (wgmma).
-`encode` and `decode` are inverses; `operand_chunks` has the bytes of shared memory that a descriptor denotes.
+`encode` and `decode` are inverses; `operand_chunks` returns the shared-memory addresses that a descriptor denotes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SWIZZLE_SHIFT = {TCGEN05: 61, WGMMA: 62}
 
 
 def swizzle_bytes(address: Any, swizzle: int) -> Any:
-    """The address of a byte under a swizzle of 0, 32, 64 or 128 bytes: 16-byte chunks XORed by higher address bits."""
+    """Return the swizzled address of a byte for a swizzle of 0, 32, 64 or 128 bytes."""
     mask = {0: 0, 32: 1, 64: 3, 128: 7}[swizzle]
     return address ^ ((address >> 7 & mask) << 4)
 
@@ -54,7 +54,7 @@ class SmemDescriptor:
     @staticmethod
     @lru_cache(maxsize=1024)
     def decode(word: int, kind: str = TCGEN05) -> SmemDescriptor:
-        """The fields of a descriptor, one object for one word; raises `ValueError` for a word that is not one."""
+        """Decode a word into its fields, shared for equal words; raises `ValueError` for an invalid descriptor."""
         code = word >> _SWIZZLE_SHIFT[kind] & (7 if kind == TCGEN05 else 3)
         if code not in _SWIZZLE_CODES[kind]:
             raise ValueError(f"its swizzle field holds {code}, which is not a swizzle mode")
@@ -66,14 +66,14 @@ class SmemDescriptor:
         )  # fmt: skip
 
     def encode(self, kind: str = TCGEN05) -> int:
-        """The word that `decode` reads."""
+        """Return the descriptor word, the inverse of `decode`."""
         code = {swizzle: code for code, swizzle in _SWIZZLE_CODES[kind].items()}[self.swizzle]
         word = (self.start >> 4 & 0x3FFF) | (self.leading >> 4 & 0x3FFF) << 16 | (self.stride >> 4 & 0x3FFF) << 32
         word |= self.base_offset << 49 | code << _SWIZZLE_SHIFT[kind]
         return word | (1 << 46 | int(self.absolute) << 52) if kind == TCGEN05 else word
 
     def __str__(self) -> str:
-        """The fields in the PTX ISA's terms, as "128B swizzle, SBO 1024"; fields that say nothing are left out.
+        """Return the fields in PTX ISA terms, as "128B swizzle, SBO 1024", without fields that have no meaning.
 
         A K-major operand with a swizzle ignores the leading byte offset, whose field then holds 0 or 1.
         """
@@ -89,13 +89,13 @@ class SmemDescriptor:
 
 @dataclass(frozen=True)
 class TmemOperand:
-    """A matrix A in tensor memory: row r in lane r, elements packed along K into its columns of 32 bits.
+    """A matrix A in tensor memory: row r in lane r, with elements packed along K in 32-bit columns.
 
     PTX ISA: "tcgen05.mma", operand `[a-tmem]`.
     """
 
     def columns(self, shape: InstructionDescriptor) -> int:
-        """How many columns the elements of one MMA fill."""
+        """Return the number of columns that the elements of one MMA occupy."""
         return int(shape.depth * shape.a.itemsize) // 4
 
     def __str__(self) -> str:
@@ -107,9 +107,9 @@ A_IN_TMEM = TmemOperand()
 
 @dataclass(frozen=True)
 class Kept:
-    """The treatment of the accumulator's contents by an MMA, besides adding to them or not.
+    """The treatment of existing accumulator contents by an MMA, besides accumulation.
 
-    scale: D is divided by 2 to the power of it before the product is added. lanes: a word of 128 bits for each CTA;
+    scale: D is divided by 2^scale before the product is added. lanes: a word of 128 bits for each CTA;
     the lanes whose bits are set stay as they are (PTX ISA: "tcgen05.mma", scale-input-d and disable-output-lane).
     """
 
@@ -122,7 +122,7 @@ PLAIN = Kept()
 
 @dataclass(frozen=True)
 class BlockScales:
-    """The places of an MMA's scale factors: addresses in tensor memory. vec: how many a row has along K."""
+    """The tensor-memory addresses of an MMA's scale factors. vec: the number of factors per row along K."""
 
     a: int
     b: int
@@ -137,7 +137,7 @@ CP_SHAPES: Mapping[tuple[str, str], tuple[int, int]] = {
 
 
 def cp_lanes(shape: str, multicast: str) -> np.ndarray:
-    """The lanes of tensor memory that each row of a tcgen05.cp goes to, int[rows, copies]."""
+    """Return the tensor-memory lanes that receive each row of a tcgen05.cp, int[rows, copies]."""
     rows, _ = CP_SHAPES[shape, multicast]
     row = np.arange(rows)[:, None]
     if shape == "4x256b":
@@ -153,11 +153,11 @@ def cp_lanes(shape: str, multicast: str) -> np.ndarray:
 
 @lru_cache(maxsize=1024)
 def operand_chunks(layout: SmemDescriptor, rows: int, depth: int, itemsize: float, mn_major: bool) -> np.ndarray:
-    """Byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.
+    """Return the byte addresses of the 16-byte chunks of an operand of `rows` (M or N) × `depth` (K) elements.
 
     layout: the descriptor. The addresses start at its `start`, which callers reduce modulo 1024 to share results.
     Returns int64[rows, depth * itemsize / 16] for a K-major operand, int64[depth, rows * itemsize / 16] for one that is
-    contiguous along M or N. Raises `ValueError` where the operand has no whole chunks.
+    contiguous along M or N. Raises `ValueError` if the operand does not divide into chunks.
     """
     span = layout.swizzle or CHUNK
     outer, inner = (depth, rows) if mn_major else (rows, depth)
@@ -251,7 +251,7 @@ class InstructionDescriptor:
     ws: bool = False
 
     def parts(self, cta_group: int) -> int:
-        """In how many parts of its columns, one below the other in tensor memory, a CTA has D.
+        """Return the number of column parts of D in a CTA, stacked along the lanes of tensor memory.
 
         PTX ISA: "Data Path Layout Organization", layouts B and E (2), G (4); 1 for A, D and F.
         """
@@ -261,13 +261,13 @@ class InstructionDescriptor:
 
     @property
     def half(self) -> bool:
-        """Return whether its 64 rows use half of the lanes, 16 of each 32 (PTX ISA: layout F)."""
+        """Return whether the MMA has 64 rows in half of the lanes, 16 of each 32 (PTX ISA: layout F)."""
         return self.m == 64 and not self.ws
 
     @staticmethod
     @lru_cache(maxsize=256)
     def decode(word: int, kind: str, cta_group: int, ws: bool = False) -> InstructionDescriptor:
-        """The fields of an instruction descriptor; raises `ValueError` where there is no such MMA."""
+        """Decode an instruction descriptor; raises `ValueError` if no such MMA exists."""
         formats = _FORMATS[kind]
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
         if a not in formats or b not in formats:
@@ -295,7 +295,7 @@ class InstructionDescriptor:
         )
 
     def check_scales(self, kind: str, vec: int) -> None:
-        """Raises `ValueError` where the kind has no such scale factors, or they are not at such a byte."""
+        """Check the scale factors; raises `ValueError` if the kind does not support them or their byte position."""
         if vec not in SCALED_KINDS[kind][self.scale]:
             raise ValueError(f"kind::{kind} with factors of {PTX_TYPES[self.scale]} has no scale_vec::{vec}X")
         for name, first in (("A", self.sfa_id), ("B", self.sfb_id)):
@@ -303,7 +303,7 @@ class InstructionDescriptor:
                 raise ValueError(f"the factors of {name} begin at byte {first}; with scale_vec::{vec}X they do not")
 
     def encode(self, kind: str = "f16") -> int:
-        """The word that `decode` reads."""
+        """Return the descriptor word, the inverse of `decode`."""
         codes = {fmt.dtype: code for code, fmt in _FORMATS[kind].items()}
         if kind in SCALED_KINDS:
             types = {dtype: code for code, dtype in _SCALES.items()}
@@ -323,7 +323,7 @@ class InstructionDescriptor:
         )
 
     def __str__(self) -> str:
-        """Types, shape and modifiers, as "f16·f16→f32, M 128, N 128"."""
+        """Return the types, shape and modifiers, as "f16·f16→f32, M 128, N 128"."""
         a, b = (PTX_TYPES[fmt.dtype].replace("f32", "tf32") for fmt in (self.a, self.b))
         parts = [f"{a}·{b}→{PTX_TYPES[self.d]}", f"M {self.m}", f"N {self.n}"]
         parts += [f"{name} negated" for name, on in (("A", self.negate_a), ("B", self.negate_b)) if on]
@@ -334,7 +334,7 @@ class InstructionDescriptor:
 
 
 def _check_extents(m: int, n: int, cta_group: int, ws: bool) -> None:
-    """Raises `ValueError` where no MMA without block scaling has these extents (PTX ISA: "Matrix shape", tcgen05)."""
+    """Raise `ValueError` if no MMA without block scaling has these extents (PTX ISA: "Matrix shape", tcgen05)."""
     if ws:
         if m not in (32, 64, 128) or n not in (64, 128, 256):
             raise ValueError(f"M is {m} and N is {n}; tcgen05.mma.ws has M = 32, 64 or 128 and N = 64, 128 or 256")
@@ -349,7 +349,7 @@ def _check_extents(m: int, n: int, cta_group: int, ws: bool) -> None:
 
 
 def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
-    """The fields for a kind with block scaling (PTX ISA: "Instruction descriptor", .kind::mxf8f6f4 and .kind::mxf4)."""
+    """Decode a descriptor of a block-scaled kind (PTX ISA: "Instruction descriptor", .kind::mxf8f6f4, .kind::mxf4)."""
     if word & 0b1001111 or word >> 31:
         raise ValueError("its bits 0 to 3, 6 and 31 must be 0 for a dense MMA with block scaling")
     m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
@@ -372,9 +372,9 @@ def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
 
 
 def describe(descriptor: str, word: int, kind: str = "f16", cta_group: int = 1) -> str:
-    """A word in words: of a `descriptor` of TCGEN05, WGMMA or INSTRUCTION; raises `ValueError` if it is not one.
+    """Describe a word of kind TCGEN05, WGMMA or INSTRUCTION in text; raises `ValueError` if it is invalid.
 
-    kind, cta_group: of the tcgen05.mma that an instruction descriptor belongs to.
+    kind, cta_group: the modifiers of the tcgen05.mma that uses an instruction descriptor.
     """
     if descriptor == INSTRUCTION:
         return str(InstructionDescriptor.decode(word, kind, cta_group))
@@ -382,7 +382,7 @@ def describe(descriptor: str, word: int, kind: str = "f16", cta_group: int = 1) 
 
 
 def mma_format(dtype: str) -> tuple[str, Format]:
-    """(MMA kind, format) of an operand dtype; raises `ValueError` where the tensor core has none."""
+    """Return (MMA kind, format) of an operand dtype; raises `ValueError` if tensor cores do not support it."""
     for kind, formats in _FORMATS.items():
         for fmt in formats.values():
             if fmt.dtype == dtype and kind not in SCALED_KINDS:
@@ -391,10 +391,10 @@ def mma_format(dtype: str) -> tuple[str, Format]:
 
 
 def scaled_format(kind: str, dtype: str) -> Format | None:
-    """The format of an operand dtype of an MMA kind with block scaling; None where the kind does not have it."""
+    """Return the format of an operand dtype of a block-scaled MMA kind, or None if the kind lacks it."""
     return next((fmt for fmt in _FORMATS[kind].values() if fmt.dtype == dtype), None)
 
 
 def mma_depth(kind: str) -> int:
-    """K of one MMA of this kind."""
+    """Return the K extent of one MMA of this kind."""
     return _DEPTH[kind]

@@ -1,4 +1,4 @@
-"""Arithmetic of float64 with a rounding mode (PTX ISA: "Floating Point Instructions", add, sub, mul, fma of f64)."""
+"""float64 arithmetic with a rounding mode (PTX ISA: "Floating Point Instructions", add, sub, mul, fma of f64)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FACTS: dict[str, Any] = {
 
 
 def _rounded(exact: Fraction, rounding: str) -> float:
-    """A number that is not zero as a float64."""
+    """Round a nonzero fraction to float64."""
     try:
         near = float(exact)
     except OverflowError:
@@ -36,7 +36,7 @@ def _rounded(exact: Fraction, rounding: str) -> float:
 
 
 def _compute(function: Callable[..., Any], rounding: str, *values: Any) -> Any:
-    """`function` of float64 numbers, which are exact fractions inside of it, with one rounding."""
+    """Apply `function` to float64 numbers, as exact fractions, and round the result once."""
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, np.float64)) for value in values))
     out = np.empty(columns[0].shape)
     for place, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
@@ -53,8 +53,7 @@ def _compute(function: Callable[..., Any], rounding: str, *values: Any) -> Any:
 
 
 def _opposite(function: Callable[..., object], numbers: tuple[float, ...]) -> bool:
-    """Return whether a zero is the sum of numbers with different signs, which is negative when sums are rounded down.
-    """
+    """Return whether numbers with different signs add up to zero, which is negative when rounding down."""
     if function is _product:
         return False
     first, last = (numbers[0] * numbers[1], numbers[2]) if len(numbers) == 3 else numbers
@@ -79,23 +78,23 @@ def _fused(a: Any, b: Any, c: Any) -> Any:
 
 @instruction("add{.rounding}.f64 {result}, {a}, {b};", name="add.f64", isa="add", **_FACTS)
 def add_f64(gpu: Machine, thread: Thread, a: f64, b: f64, *, rounding: Rounding = "rn") -> f64:
-    """The sum of two numbers."""
+    """Return the sum of two numbers."""
     return _compute(_sum, rounding, a, b)
 
 
 @instruction("sub{.rounding}.f64 {result}, {a}, {b};", name="sub.f64", isa="sub", **_FACTS)
 def sub_f64(gpu: Machine, thread: Thread, a: f64, b: f64, *, rounding: Rounding = "rn") -> f64:
-    """The difference of two numbers."""
+    """Return the difference of two numbers."""
     return _compute(_difference, rounding, a, b)
 
 
 @instruction("mul{.rounding}.f64 {result}, {a}, {b};", name="mul.f64", isa="mul", **_FACTS)
 def mul_f64(gpu: Machine, thread: Thread, a: f64, b: f64, *, rounding: Rounding = "rn") -> f64:
-    """The product of two numbers."""
+    """Return the product of two numbers."""
     return _compute(_product, rounding, a, b)
 
 
 @instruction("fma{.rounding}.f64 {result}, {a}, {b}, {c};", name="fma.f64", isa="fma", **_FACTS)
 def fma_f64(gpu: Machine, thread: Thread, a: f64, b: f64, c: f64, *, rounding: Rounding = "rn") -> f64:
-    """a * b + c, rounded once."""
+    """Return a * b + c, rounded once."""
     return _compute(_fused, rounding, a, b, c)

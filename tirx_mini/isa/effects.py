@@ -1,4 +1,4 @@
-"""The effects of a kernel on what lies outside it."""
+"""The effects of a kernel on memory and state outside it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ORDERS = ("volatile", "acquire", "release", "acq_rel", "sc")
 def written_params(func: PrimFunc) -> frozenset[Buffer]:
     """Return the global buffers that a lowered kernel may write.
 
-    Stores write, and so do instructions that get a pointer or a tensor map. A pointer that is no operand of an
+    Stores write, as do instructions with a pointer or a tensor map operand. A pointer that is no operand of an
     instruction counts as written through: nothing follows it further, but where a kernel has an `Address`, these say
     where its pointers lead.
     """
@@ -44,7 +44,7 @@ def written_params(func: PrimFunc) -> frozenset[Buffer]:
 def restrict_params(func: PrimFunc) -> frozenset[Buffer]:
     """Return the global buffers whose pointer may be `__restrict__` in CUDA C++.
 
-    Through such a pointer the compiler may read early, keep what it read, and write late: no barrier, fence or memory
+    Through such a pointer the compiler may read early, keep values, and write late: no barrier, fence or memory
     clobber applies to it. That is right for a buffer that nothing writes during the launch, and for one that is only
     written, by stores. It is wrong where an instruction writes the buffer (TMA, bulk copies, atomics), where threads
     read what others wrote, and where the kernel orders accesses of several threads or waits for another kernel.
@@ -78,7 +78,7 @@ def _merged_with(func: PrimFunc, written: frozenset[Buffer]) -> frozenset[Buffer
 
 
 def _accesses(func: PrimFunc) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
-    """The global buffers that a lowered kernel may write, and those among them that only stores name."""
+    """Return the global buffers that a lowered kernel may write, and the subset written by stores only."""
     maps = {tensor_map.var: tensor_map.buffer for tensor_map in func.tensor_maps}
     loaded, stored, written = set[Buffer](), set[Buffer](), set[Buffer]()
     operands: set[int] = set()  # pointers that an instruction gets, by identity: a call precedes its operands
@@ -104,14 +104,14 @@ def _accesses(func: PrimFunc) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
 
 
 def named_params(func: PrimFunc) -> frozenset[Buffer]:
-    """The global buffers that a lowered kernel names at all, to read or to write them."""
+    """Return the global buffers that a lowered kernel reads or writes by name."""
     named = {tensor_map.buffer for tensor_map in func.tensor_maps}
     named |= {node.buffer for node in func.nodes if isinstance(node, (BufferLoad, BufferStore, AddressOf))}
     return frozenset(param for param in func.params if isinstance(param, Buffer) and param in named)
 
 
 def addressed_widths(call: Call) -> Iterator[tuple[Buffer | None, int]]:
-    """The buffers that a call accesses at addresses, with the bytes of each access; None for whatever buffer it is."""
+    """Yield the buffers that a call addresses, with the bytes of each access; None for an unknown buffer."""
     entry = instruction_of(call)
     if entry is None:
         return
@@ -126,7 +126,7 @@ def addressed_widths(call: Call) -> Iterator[tuple[Buffer | None, int]]:
 
 
 def atomic_operation(call: Call) -> str:
-    """Return the operation of an atomic instruction, as in "add": compare-and-swap has no modifier for it."""
+    """Return the operation of an atomic instruction, such as "add"; compare-and-swap has no modifier for it."""
     return call.attr("op", "cas")
 
 
@@ -135,7 +135,7 @@ def _width(entry: Instruction, call: Call) -> int:
 
 
 def _computed_width(entry: Instruction, operand: Operand, call: Call) -> int:
-    """The bytes that an instruction accesses at a computed address: those of its type, or as many as it may be."""
+    """Return the bytes accessed at a computed address: the size of the access type, or the maximum."""
     if entry.typed:
         words = call.attr("vec") or "1"
         return _width(entry, call) * int(words.removeprefix("v"))
@@ -149,22 +149,22 @@ MBARRIER_BYTES, ROW_BYTES, WORD_BYTES = 8, 16, 4
 
 
 def grid_wide(func: PrimFunc) -> bool:
-    """Return whether threads of different clusters synchronise with one another in a lowered kernel."""
+    """Return whether threads of different clusters synchronise in a lowered kernel."""
     return cooperative(func) or any(call.attr("scope") in ("", "gpu", "sys") for call in _orders(func))
 
 
 def orders_memory(func: PrimFunc) -> bool:
-    """Return whether a lowered kernel has accesses or fences that order others."""
+    """Return whether a lowered kernel has accesses or fences that order other accesses."""
     return cooperative(func) or any(True for _ in _orders(func))
 
 
 def cooperative(func: PrimFunc) -> bool:
-    """Return whether a lowered kernel is launched cooperatively: all of its CTAs are then resident at a time."""
+    """Return whether a lowered kernel needs a cooperative launch, with all CTAs resident at the same time."""
     return any(entry.grid_wide for entry in instructions(func))
 
 
 def _orders(func: PrimFunc) -> Iterator[Call]:
-    """The calls that release or acquire."""
+    """Yield the calls with release or acquire semantics."""
     for node in func.nodes:
         if isinstance(node, Call) and instruction_of(node) and node.attr("sem") in _ORDERS:
             yield node

@@ -1,4 +1,4 @@
-"""The facts that an entry of the table states about its instruction; all others follow from its signature and body."""
+"""The facts stated in a table entry; all others follow from its signature and body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx_mini.records import dataclass
 
 
 class Scope(Enum):
-    """The threads that execute an instruction together."""
+    """The group of threads that execute an instruction together."""
 
     THREAD = "thread"
     WARP = "warp"
@@ -21,15 +21,15 @@ class Scope(Enum):
 class BarrierEffect(Enum):
     """The effect of an instruction on the mbarrier that it names (PTX ISA: "mbarrier").
 
-    INIT: it becomes a barrier, in its phase 0.
-    INVALIDATE: it is a barrier no longer.
+    INIT: the barrier begins its phase 0.
+    INVALIDATE: the object ceases to be a barrier.
     ARRIVE: pending arrivals fall by one for each thread, at once or when its earlier copies are done.
     EXPECT_TX: the tx-count rises.
     ARRIVE_EXPECT_TX: the tx-count rises, then pending arrivals fall by one.
     COMPLETE_TX: the tx-count falls as the bytes of an asynchronous copy land.
     COMMIT: pending arrivals fall by one when the thread's earlier tcgen05 operations are complete.
     WAIT: the barrier stays as it is; the thread blocks until a phase is complete.
-    TEST: the barrier stays as it is; the thread asks whether a phase is complete.
+    TEST: the barrier stays as it is; the thread tests whether a phase is complete.
     """
 
     INIT = "init"
@@ -44,12 +44,12 @@ class BarrierEffect(Enum):
 
     @property
     def arrives(self) -> bool:
-        """Return whether pending arrivals fall."""
+        """Return whether the effect decreases the pending arrivals."""
         return self in (BarrierEffect.ARRIVE, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMMIT)
 
     @property
     def expects_bytes(self) -> bool:
-        """Return whether the tx-count rises."""
+        """Return whether the effect increases the tx-count."""
         return self in (BarrierEffect.EXPECT_TX, BarrierEffect.ARRIVE_EXPECT_TX)
 
 
@@ -96,7 +96,7 @@ class LaneResult(Enum):
 
 @dataclass(frozen=True)
 class CudaName:
-    """The name by which the emitted CUDA C++ calls an instruction, where it is not made from the PTX name.
+    """The name of an instruction in emitted CUDA C++, if it is not derived from the PTX name.
 
     name: the device function, without the prefix that all have; for an entry with no PTX, a function of CUDA C++.
     fixed: the values that operands must have for this name; they are then written into the function.
@@ -130,27 +130,27 @@ class Facts:
     min_sm: the first architecture that has it, as in 90; from 90 on, the one with the `a` feature set.
     cost: its issue cost class, a key of `hardware.ISSUE_CYCLES`.
     isa: the section of the PTX ISA that describes it; "" where the section has its name.
-    max_sm: the last architecture that has it; None where all later ones do.
+    max_sm: the last architecture that has it; None if all later ones do.
     only_on: the architectures that have a value of a modifier, where others lack it: {("kind", "i8"): (100, 110)}.
-    barrier: its effect on the mbarrier among its operands; None where there is none among them.
+    barrier: its effect on the mbarrier among its operands; None if there is none among them.
     adds_arrival: whether the phase expects its arrival in addition to the count of init.
     reads, writes: the memories whose data it reads and writes, at once or later; the mbarrier does not count.
     completion: how the end of an asynchronous instruction is observed; None for any other.
     lanes: how its result differs among lanes.
     pure: whether it neither touches nor orders memory, so that a compiler may move accesses across it.
     cuda: its name in CUDA C++; None for one made from its own.
-    implied: parts of its opcode that PTX lets out without a change of meaning, as in ("release", "cta").
-    sparse: modifiers that a call has only where they differ from their default, so that its text leaves them out.
+    implied: parts of its opcode that may be omitted without a change of meaning, as in ("release", "cta").
+    sparse: modifiers that a call omits if they equal their defaults.
     typed: the modifier that names the PTX type of its operands and of its result.
     carriers: for an instruction that converts between types: the PTX types of the registers of its operands and of its
         result, from the modifiers.
     lanewise: for an instruction of single threads, whether its body takes operands that differ among lanes.
     computes: the function that a CPU calls in its place: an intrinsic of LLVM, "rcp" or "rsqrt", or one of C's
         mathematical library ("libm.sinf"); "" where none.
-    check: what is wrong with operands and modifiers together, a clause; None where nothing is.
-    fence: what it orders where it is a fence that waits for nothing: "proxy" for accesses by threads and those by the
+    check: the error in a combination of operands and modifiers, as a clause; None if it is valid.
+    fence: the ordering of a fence that does not wait: "proxy" for accesses by threads and those by the
         async proxy, "tcgen05" for accesses to tensor memory before and after a synchronisation; else "".
-    reads_clock: whether its result is the time.
+    reads_clock: whether its result is a clock value.
     cancels_launches: whether it takes the place of a cluster that has not begun.
     moves_registers: whether it sets the registers of each thread to its modifier `count`.
     waits_for_grids: whether it waits for the grids before this one; its kernel is then launched before their end.
@@ -159,7 +159,7 @@ class Facts:
         such operands, of each by its name.
     scattered: whether these registers may lie anywhere: a call gives one pointer for each operand, from which on they
         lie side by side, or one for each register of all operands.
-    opaque: whether the simulator does not know what it writes where its operands point to.
+    opaque: whether the simulator cannot model its writes through its pointer operands.
     awaits: what a warp waits for that is blocked in it, in a word for a timeline; "" where it does not block, and where
         `barrier` is WAIT, which names it.
     """
@@ -202,15 +202,15 @@ class Facts:
 
     @property
     def section(self) -> str:
-        """The section of the PTX ISA that describes it."""
+        """The PTX ISA section that describes the instruction."""
         return self.isa or self.name
 
     @property
     def shuffles(self) -> bool:
-        """Return whether its result comes from another lane (PTX ISA: "shfl.sync")."""
+        """Return whether the result is read from another lane (PTX ISA: "shfl.sync")."""
         return self.section == _SHUFFLE
 
     @property
     def meets_by_mask(self) -> bool:
-        """Return whether the lanes of a mask execute it together, each wherever it is: `.sync` without `.aligned`."""
+        """Return whether the lanes of a mask execute it together without convergence: `.sync` without `.aligned`."""
         return self.section in _BY_MASK

@@ -1,4 +1,4 @@
-"""Fences: the order of one thread's accesses, for other threads and for the async proxy."""
+"""Fences, which order a thread's accesses for other threads and for the async proxy."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def _proxy_async(space: str) -> str:
 def fence_proxy_async(
     gpu: Machine, thread: Thread, *, space: Literal["", "shared::cta", "shared::cluster", "global"] = "shared::cta"
 ) -> None:
-    """Order ordinary accesses before it and accesses of the async proxy (TMA, MMA operands) after it, and vice versa.
+    """Order ordinary accesses before the fence and async-proxy accesses (TMA, MMA operands) after it, and vice versa.
 
-    It covers the memory that `space` names; with "", all memory.
+    It applies to the memory that `space` names, or to all memory for "".
     """
     thread.fence_proxy_async(space)
 
@@ -42,7 +42,7 @@ def fence_proxy_async(
     cost="sync",
 )
 def fence_mbarrier_init(gpu: Machine, thread: Thread) -> None:
-    """Release the thread's initialisations of mbarriers to the cluster; a synchronisation of both must follow."""
+    """Release the thread's mbarrier initialisations to the cluster; a synchronisation of both must follow."""
     thread.fence_mbarrier_init()
 
 
@@ -61,10 +61,10 @@ def fence(
     sem: Literal["acq_rel", "sc", "acquire", "release"] = "acq_rel",
     scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu",
 ) -> None:
-    """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+    """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-    A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-    released is acquired by the fence. fence.sc also has one order for all threads.
+    A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+    the fence is acquired by the fence. All threads observe fence.sc in one order.
     """
     gpu.fence_memory(thread, sem, scope)
 
@@ -90,11 +90,11 @@ def fence_proxy_tensormap_release(
 def fence_proxy_tensormap_acquire(
     gpu: Machine, thread: Thread, tensor_map: GlobalAddress, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
 ) -> None:
-    """Acquire what was released to the 128 bytes of a tensor map, for the copies that use it."""
+    """Acquire released writes to the 128 bytes of a tensor map, for the copies that use it."""
     gpu.fence_memory(thread, "acquire", scope)
 
 
 @instruction("membar.{level};", name="membar", issued_by=Scope.THREAD, min_sm=70, isa="membar/fence", cost="sync")
 def membar(gpu: Machine, thread: Thread, *, level: Literal["cta", "gl", "sys"] = "gl") -> None:
-    """As fence.sc, of the scope that `level` names: gl is the GPU."""
+    """Act as fence.sc at the scope that `level` names; gl is the GPU."""
     gpu.fence_memory(thread, "sc", "gpu" if level == "gl" else level)

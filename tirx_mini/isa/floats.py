@@ -1,4 +1,4 @@
-"""Floating-point formats by their bits: rounding numbers to a format, and what its bits stand for.
+"""Bit-level floating-point formats: rounding to a format, encoding and decoding.
 
 PTX ISA: "Alternate Floating-Point Data Formats"; the rounding modes are those of "Instruction Rounding Modifiers".
 """
@@ -25,7 +25,7 @@ where: Callable[[Any, Any, Any], np.ndarray] = np.where
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A format with a sign. mantissa: its bits. smallest: the exponent of the smallest normal number. largest: the
+    """A signed format. mantissa: its mantissa bits. smallest: the exponent of the smallest normal number. largest: the
     largest finite number. nan: what NaN becomes, the largest number in a format without. infinite: whether it has
     infinities."""
 
@@ -37,9 +37,9 @@ class FloatFormat:
     infinite: bool
 
     def rounded(self, values: np.ndarray, rounding: str, satfinite: bool = False) -> np.ndarray:
-        """Numbers of float64 as the nearest ones of the format in a direction: "rn", "rna", "rz", "rm" or "rp".
+        """Round float64 numbers to the format in a direction: "rn", "rna", "rz", "rm" or "rp".
 
-        What is too large becomes an infinity, or the largest number: with `satfinite`, without infinities, and in
+        Too large numbers become an infinity, or the largest number: with `satfinite`, without infinities, and in
         directions that do not lead to the infinity.
         """
         with np.errstate(all="ignore"):
@@ -55,7 +55,7 @@ class FloatFormat:
             return np.where(outside, np.copysign(edge, values), near)
 
     def encoded(self, values: np.ndarray) -> np.ndarray:
-        """The bits, uint64, of numbers of the format."""
+        """Return the bits, uint64, of numbers representable in the format."""
         missing = np.isnan(values)
         size = np.where(np.isfinite(values), np.abs(values), 0.0)
         _, exponent = np.frexp(size)
@@ -67,7 +67,7 @@ class FloatFormat:
         return np.where(missing, np.uint64(self.nan), word)
 
     def decoded(self, words: np.ndarray) -> np.ndarray:
-        """The numbers, float64, that bits stand for."""
+        """Return the numbers, float64, encoded by bits."""
         words = np.asarray(words).astype(np.uint64)
         size = words & np.uint64((1 << (self.bits - 1)) - 1)
         fraction = (size & np.uint64((1 << self.mantissa) - 1)).astype(np.float64)
@@ -99,12 +99,12 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
 
 
 def flushed(numbers: Any) -> Any:
-    """Numbers whose subnormals of float32 are replaced by zeros of their signs."""
+    """Replace subnormal float32 numbers by zeros of the same sign."""
     return where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
 
 
 def sum_to_odd(a: Any, b: Any) -> Any:
-    """The sum of two numbers of float64, which rounds to any direction in float32 as the exact sum does.
+    """Return the sum of two float64 numbers, rounded to odd, so that rounding it to float32 equals the exact rounding.
 
     A sum that float64 cannot hold becomes the one of its two neighbours whose last bit is set ("rounding to odd").
     """
@@ -133,7 +133,7 @@ FORMATS: Mapping[str, FloatFormat] = {
 
 
 def powers_of_two(values: np.ndarray, up: bool, satfinite: bool) -> np.ndarray:
-    """The bits of ue8m0 for numbers of float64: 2 ** (bits - 127) nearest in size, 0xFF for NaN and, without
+    """Return the bits of ue8m0 for numbers of float64: 2 ** (bits - 127) nearest in size, 0xFF for NaN and, without
     `satfinite`, for too large numbers.
     """
     with np.errstate(all="ignore"):
@@ -144,19 +144,19 @@ def powers_of_two(values: np.ndarray, up: bool, satfinite: bool) -> np.ndarray:
 
 
 def power_values(words: np.ndarray) -> np.ndarray:
-    """The numbers, float64, that the bits of ue8m0 stand for."""
+    """Return the numbers, float64, encoded by ue8m0 bits."""
     words = np.asarray(words).astype(np.int64) & 0xFF
     return np.where(words == 0xFF, np.nan, np.ldexp(1.0, words - 127))
 
 
 def least(a: Any, b: Any) -> Any:
-    """The smaller of floats; a NaN gives way to a number, and -0 is smaller than 0 (PTX ISA: "min")."""
+    """Return the smaller float; a number is preferred to NaN, and -0 is less than 0 (PTX ISA: "min")."""
     found = np.fmin(a, b)
     return found if np.all(found) else _with_zeros(found, a, b, -(np.negative(a) - b))
 
 
 def greatest(a: Any, b: Any) -> Any:
-    """The greater of floats; a NaN gives way to a number, and 0 is greater than -0 (PTX ISA: "max")."""
+    """Return the greater float; a number is preferred to NaN, and 0 is greater than -0 (PTX ISA: "max")."""
     found = np.fmax(a, b)
     return found if np.all(found) else _with_zeros(found, a, b, np.add(a, b))
 

@@ -1,4 +1,4 @@
-"""Registers of an operand that a kernel names one by one, as TVM's dialect does: a list with a pointer to each."""
+"""Separately named registers of an operand, as in TVM's dialect: a list with a pointer to each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def with_registers(
     instruction: str,
     scattered: bool,
 ) -> list[Expr]:
-    """The operands of a call, where each operand in `counts` has that many 32-bit registers.
+    """Return the operands of a call, where each operand in `counts` has that many 32-bit registers.
 
-    scattered: whether these may lie anywhere: if some are not side by side, there is a pointer to each register of all.
+    scattered: whether registers may be noncontiguous; if some are, every register of all operands has a pointer.
     """
     groups: list[tuple[Expr, ...]] = []
     for operand in operands:
@@ -41,7 +41,7 @@ def with_registers(
 
 
 def register_pointers(operand: Operand, value: object, count: int, instruction: str) -> tuple[AddressOf, ...]:
-    """The pointers of an operand of `count` 32-bit registers: one where they lie side by side, else one for each.
+    """Return the pointers of an operand of `count` 32-bit registers: one if they are contiguous, else one for each.
 
     value: a pointer to the first, or a list with a pointer to each, or with each as an element of a buffer. Raises
         `TirxError`, which names `instruction`.
@@ -57,7 +57,7 @@ def register_pointers(operand: Operand, value: object, count: int, instruction: 
 
 
 def each_register(pointer: AddressOf, count: int) -> tuple[AddressOf, ...]:
-    """Pointers to `count` 32-bit registers that lie side by side from `pointer` on."""
+    """Return pointers to `count` contiguous 32-bit registers, starting at `pointer`."""
     *outer, last = pointer.indices
     step = _elements(pointer)
     ends = (simplify(binary("+", last, const(i * step))) for i in range(count))
@@ -77,7 +77,7 @@ def _pointer(operand: Operand, value: object, instruction: str) -> AddressOf:
 
 
 def _elements(pointer: AddressOf) -> int:
-    """The elements of the buffer in a register."""
+    """Return the number of buffer elements in a register."""
     return 32 // pointer.buffer.dtype.bits
 
 
@@ -90,7 +90,7 @@ def _side_by_side(pointers: Sequence[AddressOf]) -> bool:
 
 
 def _position(pointer: AddressOf) -> Expr:
-    """The index of the element in row-major order."""
+    """Return the row-major index of the element."""
     position: Expr = const(0)
     for index, extent in zip(pointer.indices, pointer.buffer.shape, strict=False):
         position = binary("+", binary("*", position, const(extent)), as_expr(index))

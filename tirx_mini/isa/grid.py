@@ -1,4 +1,4 @@
-"""Programmatic dependent launch: a grid that begins while the one before it ends."""
+"""Programmatic dependent launch, which starts a grid before the preceding grid ends."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .machine import Machine, Thread
     waits_for_grids=True,
 )
 def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
-    """Wait until the grids that this one depends on are complete and their writes are visible to the thread.
+    """Wait until the grids that this grid depends on are complete and their writes are visible to the thread.
 
-    A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may touch
+    A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may access
     global memory before it has waited, or has synchronised with a thread that has.
     """
     thread.wait_for_grids()
@@ -34,7 +34,7 @@ def griddepcontrol_wait(gpu: Machine, thread: Thread) -> None:
     cost="sync",
 )
 def griddepcontrol_launch_dependents(gpu: Machine, thread: Thread) -> None:
-    """Let the next kernel of the stream begin once every CTA has executed this or ended.
+    """Allow the next kernel of the stream to start once every CTA has executed this instruction or ended.
 
     It orders nothing. Later writes of this grid are safe, because the next kernel's griddepcontrol.wait lasts until
     this grid is complete. Only a kernel that contains griddepcontrol.wait begins early.

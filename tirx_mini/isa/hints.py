@@ -1,4 +1,4 @@
-"""Hints to the caches, which order and change nothing (PTX ISA: "prefetch", "applypriority" and others)."""
+"""Cache hints, which neither order accesses nor change data (PTX ISA: "prefetch", "applypriority" and others)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def prefetch(
     *,
     level: Literal["L1", "L2", "L2::evict_last", "L2::evict_normal"] = "L2",
 ) -> None:
-    """Bring the line at `address` into a cache. In the simulator's clock it has no effect."""
+    """Bring the line at `address` into a cache, without effect on the simulator's clock."""
 
 
 @instruction(
@@ -36,14 +36,14 @@ def prefetch(
     cost="alu",
 )
 def applypriority(gpu: Machine, thread: Thread, address: GlobalAddress) -> None:
-    """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others."""
+    """Reset the 128 bytes at `address`, a multiple of 128, to normal eviction priority in the L2 cache."""
 
 
 @instruction(
     "discard.global.L2 [{address}], 128;", name="discard", issued_by=Scope.THREAD, min_sm=80, cost="alu",
 )  # fmt: skip
 def discard(gpu: Machine, thread: Thread, address: GlobalAddress) -> None:
-    """Let the L2 drop the 128 bytes at `address` unwritten: what they hold then is undefined.
+    """Discard the 128 bytes at `address` in the L2 without writing them back, leaving their contents undefined.
 
     The simulator keeps them.
     """
@@ -60,7 +60,7 @@ def createpolicy_fractional(
     *,
     primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = "L2::evict_last",
 ) -> u64:
-    """A policy of the L2 for a fraction of the accesses. Its bits are the chip's own; the simulator's are 0."""
+    """Return an L2 policy for a fraction of the accesses; its bits are chip-specific, and 0 in the simulator."""
     return 0
 
 
@@ -72,4 +72,4 @@ def createpolicy_fractional(
     cost="tma",
 )
 def cp_async_bulk_prefetch(gpu: Machine, thread: Thread, src: GlobalAddress, bytes: u32) -> None:
-    """Bring `bytes` bytes, a multiple of 16 as `src` is, into the L2 cache. The simulator's clock does not see it."""
+    """Bring `bytes` bytes, a multiple of 16 like `src`, into the L2 cache, without effect on the simulator's clock."""

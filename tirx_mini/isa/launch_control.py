@@ -1,7 +1,7 @@
-"""Cluster launch control: a running cluster takes over the work of one that has not begun.
+"""Cluster launch control, by which a running cluster takes over the work of one that has not started.
 
-A request cancels the launch of a cluster of the same grid. Its answer, 16 bytes in shared memory, says whether it did,
-and which one; the mbarrier counts its bytes. A grid can so have as many CTAs as tiles, and be persistent (PTX ISA:
+A request cancels the launch of a cluster of the same grid. Its response, 16 bytes in shared memory, reports success
+and the cancelled cluster; the mbarrier counts its bytes. A grid with one CTA per tile can thus be persistent (PTX ISA:
 "clusterlaunchcontrol").
 """
 
@@ -36,9 +36,9 @@ def _try_cancel(multicast: bool) -> str:
 def try_cancel(
     gpu: Machine, thread: Thread, handle: SharedAddress, bar: MbarrierAddress, *, multicast: bool = False
 ) -> None:
-    """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+    """Request the cancellation of an unstarted cluster; the 16-byte response at `handle` completes on `bar`.
 
-    With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+    With `multicast`, each CTA of the cluster receives the response, and 16 bytes on its barrier, at the same offsets.
     """
     for _ in range(thread.mask.count):
         gpu.cancel_cluster(thread, handle, bar, bool(multicast))
@@ -65,8 +65,8 @@ def _query(use_ld_acquire: bool) -> str:
     reads=Memory.SHARED,
 )
 def query_cancel(gpu: Machine, thread: Thread, handle: SharedAddress, *, use_ld_acquire: bool = True) -> u32:
-    """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+    """Return the blockIdx.x of the first CTA of the cancelled cluster, or 0xFFFFFFFF if none was cancelled.
 
-    `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+    `handle` holds the response of a try_cancel, once its bytes have completed on the barrier.
     """
     return gpu.cancelled_cluster(thread, handle)

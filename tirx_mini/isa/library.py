@@ -1,4 +1,4 @@
-"""Functions of CUDA's mathematical library: PTX has no instruction for them, or only approximations.
+"""Functions of CUDA's mathematical library, for which PTX has no instruction or only approximations.
 
 Each exists for float32 (``sinf``) and for float64 (``sin``). The simulator rounds the exact result; a chip's is at most
 a few units of the last place away (CUDA C++ Programming Guide: "Mathematical Functions Appendix").
@@ -27,19 +27,19 @@ def _facts(name: str, cost: str, cuda: str) -> dict[str, Any]:
 
 
 def _rounded(function: Calculation, *values: Any) -> Any:
-    """`function` of float32 values, computed in float64 and rounded."""
+    """Apply `function` to float32 values in float64 and round the result."""
     with np.errstate(all="ignore"):
         return np.float32(function(*(np.float64(value) for value in values)))
 
 
 def _exact(function: Calculation, *values: Any) -> Any:
-    """`function` of float64 values."""
+    """Apply `function` to float64 values."""
     with np.errstate(all="ignore"):
         return np.float64(function(*(np.float64(value) for value in values)))
 
 
 def _double(name: str, compute: Calculation, doc: str, cost: str = "special") -> Instruction:
-    """The function `name` of one float64."""
+    """Return the entry for the function `name` of one float64."""
 
     def double(gpu: Machine, thread: Thread, x: f64) -> f64:
         return _exact(compute, x)
@@ -49,7 +49,7 @@ def _double(name: str, compute: Calculation, doc: str, cost: str = "special") ->
 
 
 def _unary(name: str, compute: Calculation, doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
-    """The functions of one float32 and of one float64. compute: the same of NumPy's numbers."""
+    """Return the entries for a function of one float32 and one float64. compute: the function on NumPy numbers."""
 
     def single(gpu: Machine, thread: Thread, x: f32) -> f32:
         return _rounded(compute, x)
@@ -59,7 +59,7 @@ def _unary(name: str, compute: Calculation, doc: str, cost: str = "special") -> 
 
 
 def _binary(name: str, compute: Calculation, doc: str, cost: str = "special") -> tuple[Instruction, Instruction]:
-    """The functions of two numbers, `x` and `y`."""
+    """Return the entries for a function of two numbers, `x` and `y`."""
 
     def single(gpu: Machine, thread: Thread, x: f32, y: f32) -> f32:
         return _rounded(compute, x, y)
@@ -110,35 +110,35 @@ copysignf, copysign = _binary("copysign", np.copysign, "The size of `x` with the
 
 @instruction("", **_facts("atan2f", "special", "atan2f"))
 def atan2f(gpu: Machine, thread: Thread, y: f32, x: f32) -> f32:
-    """The angle of the point (`x`, `y`), in radians."""
+    """Return the angle of the point (`x`, `y`), in radians."""
     return _rounded(np.arctan2, y, x)
 
 
 @instruction("", **_facts("atan2.f64", "special", "atan2"))
 def atan2(gpu: Machine, thread: Thread, y: f64, x: f64) -> f64:
-    """The angle of the point (`x`, `y`), in radians, in float64."""
+    """Return the angle of the point (`x`, `y`), in radians, in float64."""
     return _exact(np.arctan2, y, x)
 
 
 @instruction("", **_facts("nextafterf", "alu", "nextafterf"))
 def nextafterf(gpu: Machine, thread: Thread, x: f32, y: f32) -> f32:
-    """The neighbour of `x` among the numbers of float32, towards `y`."""
+    """Return the neighbour of `x` in float32 towards `y`."""
     return np.nextafter(np.float32(x), np.float32(y))
 
 
 @instruction("", **_facts("nextafter.f64", "alu", "nextafter"))
 def nextafter(gpu: Machine, thread: Thread, x: f64, y: f64) -> f64:
-    """The neighbour of `x` among the numbers of float64, towards `y`."""
+    """Return the neighbour of `x` in float64 towards `y`."""
     return np.nextafter(np.float64(x), np.float64(y))
 
 
 @instruction("", **_facts("ldexpf", "alu", "ldexpf"))
 def ldexpf(gpu: Machine, thread: Thread, x: f32, exponent: s32) -> f32:
-    """`x` times 2 to the power of `exponent`."""
+    """Return `x` times 2 to the power of `exponent`."""
     return _rounded(lambda value: np.ldexp(value, exponent), x)
 
 
 @instruction("", **_facts("ldexp.f64", "alu", "ldexp"))
 def ldexp(gpu: Machine, thread: Thread, x: f64, exponent: s32) -> f64:
-    """`x` times 2 to the power of `exponent`, in float64."""
+    """Return `x` times 2 to the power of `exponent`, in float64."""
     return _exact(lambda value: np.ldexp(value, exponent), x)

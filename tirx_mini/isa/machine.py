@@ -1,6 +1,6 @@
-"""The verbs of which the bodies of instructions are made, and which a machine that executes them provides.
+"""The interface between instruction bodies and a machine that executes them: its verbs.
 
-A body gets the GPU and `thread`, a warp with its active lanes. Its operands are the same in all of them, except those
+A body receives the GPU and `thread`, a warp with its active lanes. Its operands are equal in all of them, except those
 of an instruction of whole warps, which may be arrays of 32 lanes. Verbs of the machine reach memory, barriers and
 engines; verbs of the thread concern its lanes, its registers and the order of its accesses.
 
@@ -8,7 +8,7 @@ The protocols are generic in the classes that a machine has for warps, mbarriers
 any of them: `Machine`, `Thread` and `Mbarrier`. The simulator has one of each, and pyright checks that it has every
 verb (`sim.verbs`). A verb that blocks returns a generator, which yields until the warp can go on.
 
-Long because what a machine has to provide is one list, which its authors read from beginning to end.
+Long because the verbs form one list, which authors of a machine read from beginning to end.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ class Lanes(Protocol):
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """The number of lanes in the set."""
         ...
 
     @property
     def first(self) -> int:
-        """The lowest of them."""
+        """The lowest lane."""
         ...
 
     @property
     def lanes(self) -> np.ndarray:
-        """Their numbers, ascending, int64[count]."""
+        """The lane numbers in ascending order, int64[count]."""
         ...
 
     @property
     def bits(self) -> np.ndarray:
-        """Which lanes they are, bool[32]."""
+        """The lanes as a mask, bool[32]."""
         ...
 
 
@@ -69,19 +69,19 @@ class DivergentThread(Protocol[LanesT]):
     mask: LanesT
 
     def agreeing(self, operands: Sequence[object], /) -> Iterator[tuple[LanesT, tuple[Any, ...]]]:
-        """Groups of active lanes that give the same operands, with these as scalars."""
+        """Yield groups of active lanes with equal operands, each with its operands as scalars."""
         ...
 
 
 class RegisterOperand(Protocol):
-    """32-bit registers of each lane, from the one that the operand points to on; 16-bit elements lie two in each."""
+    """32-bit registers of each lane, starting at the operand's; 16-bit elements lie two in each."""
 
     def read(self, words: int, /) -> np.ndarray:
-        """The values of the first `words` registers, uint32[words, 32]."""
+        """Return the values of the first `words` registers, uint32[words, 32]."""
         ...
 
     def write(self, values: np.ndarray, /) -> None:
-        """Set the first registers to uint32[words, 32]."""
+        """Set the first registers to `values`, uint32[words, 32]."""
         ...
 
 
@@ -92,23 +92,23 @@ class MbarrierVerbs(Protocol[ThreadT]):
     """
 
     def init(self, thread: ThreadT, count: int, /) -> None:
-        """Begin phase 0, and expect `count` arrivals in each phase, 1 to 2²⁰ − 1."""
+        """Begin phase 0 and expect `count` arrivals, 1 to 2²⁰ − 1, in each phase."""
         ...
 
     def invalidate(self, thread: ThreadT, /) -> None:
-        """End its life as a barrier."""
+        """Invalidate the barrier."""
         ...
 
     def arrive(self, thread: ThreadT, count: int, /) -> None:
-        """Take `count` from the pending arrivals; each arrival releases its thread's earlier accesses."""
+        """Subtract `count` from the pending arrivals; each arrival releases its thread's earlier accesses."""
         ...
 
     def parity(self, thread: ThreadT, /) -> int:
-        """The parity of the current phase."""
+        """Return the parity of the current phase."""
         ...
 
     def expect(self, thread: ThreadT, nbytes: int, /) -> bool:
-        """Add `nbytes` to the tx-count of the current phase. False where `bar` was never initialised."""
+        """Add `nbytes` to the current phase's tx-count; return False if the barrier was never initialised."""
         ...
 
     def wait(self, thread: ThreadT, parity: int, /) -> Blocking:
@@ -124,11 +124,11 @@ class WgmmaVerbs(Protocol[RegistersT]):
     """The MMAs of a warp's warpgroup (PTX ISA: "Asynchronous wgmma Instructions")."""
 
     def fence(self) -> None:
-        """Order accesses to registers and shared memory before it, and MMAs after it."""
+        """Order earlier accesses to registers and shared memory before later MMAs."""
         ...
 
     def issue(self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, /) -> None:
-        """Begin an MMA into the registers `d`, with matrix A in the registers `a` where these are given."""
+        """Begin an MMA into the registers `d`, with matrix A from the registers `a` if given."""
         ...
 
     def commit(self) -> None:
@@ -136,7 +136,7 @@ class WgmmaVerbs(Protocol[RegistersT]):
         ...
 
     def wait(self, count: int, /) -> Blocking:
-        """Block until at most `count` of the most recent groups are unfinished."""
+        """Block until at most `count` of the most recent groups are incomplete."""
         ...
 
 
@@ -151,7 +151,7 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def uniform(self, value: Value, what: str, /) -> Value:
-        """The value that all active lanes give. what: the operand, for the finding where they differ."""
+        """Return the value that all active lanes hold. what: the operand, named in a finding if lanes differ."""
         ...
 
     def converged(self, what: str, /) -> bool:
@@ -159,27 +159,27 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def require_converged(self, what: str, /) -> None:
-        """The same, as a fault: for an instruction with .aligned."""
+        """Raise a fault unless the whole warp executes `what`, an instruction with .aligned."""
         ...
 
     def named_lanes(self, mask: object, what: str, /) -> None:
-        """Record a finding if the active lanes are not the lanes that the operand `mask` of `what` names."""
+        """Record a finding if the active lanes differ from the mask operand `mask` of `what`."""
         ...
 
     def not_modelled(self, what: str, effect: str, /) -> None:
-        """Record that the simulator does not know what `what` does. effect: what it did instead, a clause."""
+        """Record that the simulator does not model `what`. effect: the substitute behaviour, as a clause."""
         ...
 
     def computed(self, function: str, values: tuple[object, ...], dtype: str, /) -> np.ndarray | None:
-        """The result of a CUDA C++ function for the values of 32 lanes, as `dtype`; None without a definition."""
+        """Return the results of a CUDA C++ function for 32 lanes as `dtype`, or None without a definition."""
         ...
 
     def unknown(self, dtype: str, /) -> np.ndarray:
-        """An unknown value in each of 32 lanes: NaN, or 0 for a dtype without NaN."""
+        """Return an unknown value for each of 32 lanes: NaN, or 0 for a dtype without NaN."""
         ...
 
     def fault(self, kind: FaultKind, message: str, /, *, rule: str) -> Exception:
-        """The exception to raise where operands break a rule of the PTX ISA.
+        """Return the exception to raise for operands that violate a rule of the PTX ISA.
 
         kind: of the finding. message: one sentence. rule: the section of the PTX ISA.
         """
@@ -189,43 +189,43 @@ class ThreadVerbs(Protocol[RegistersT]):
 
     @property
     def wgmma(self) -> WgmmaVerbs[RegistersT]:
-        """The MMAs of its warpgroup."""
+        """The MMAs of the warp's warpgroup."""
         ...
 
     def load_matrices(self, registers: RegistersT, addresses: Addresses, count: int, transpose: bool, /) -> None:
-        """ldmatrix: `count` blocks of 8 × 8 elements of 16 bits. addresses: of the rows, of shared memory."""
+        """Execute ldmatrix: load `count` blocks of 8 × 8 16-bit elements. addresses: shared-memory row addresses."""
         ...
 
     def store_matrices(self, addresses: Addresses, registers: RegistersT, count: int, transpose: bool, /) -> None:
-        """stmatrix: the reverse of `load_matrices`."""
+        """Execute stmatrix, the reverse of `load_matrices`."""
         ...
 
     def load_byte_matrices(self, registers: RegistersT, addresses: Addresses, count: int, /) -> None:
-        """ldmatrix: `count` transposed blocks of 16 × 16 bytes. addresses: of the rows, of shared memory."""
+        """Execute ldmatrix: load `count` transposed blocks of 16 × 16 bytes. addresses: shared-memory row addresses."""
         ...
 
     def store_byte_matrices(self, addresses: Addresses, registers: RegistersT, count: int, /) -> None:
-        """stmatrix: `count` transposed blocks of 16 × 8 bytes. addresses: of the columns, of shared memory."""
+        """Execute stmatrix: store `count` transposed 16 × 8-byte blocks. addresses: shared-memory column addresses."""
         ...
 
     def multiply_quads(
         self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT, product: QuadProduct, /
     ) -> None:
-        """Execute mma.m8n8k4: each quad pair multiplies fragments of its own A and B, adds its C, and sets its D."""
+        """Execute mma.m8n8k4: each quad pair multiplies its fragments of A and B, adds C, and sets D."""
         ...
 
     def multiply_matrices(
         self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct, /
     ) -> None:
-        """Execute mma: multiply the fragments of A and B, add C, and set D. c: None for zeros."""
+        """Execute mma: multiply the fragments of A and B, add C (zeros for None), and set D."""
         ...
 
     # -- order
 
     def fence_proxy_async(self, space: str = "") -> None:
-        """Order accesses of the generic proxy before it and of the async proxy after it (PTX ISA: "Proxies").
+        """Order earlier generic-proxy accesses before later async-proxy accesses (PTX ISA: "Proxies").
 
-        space: the state space whose accesses it orders, "" for all.
+        space: the state space of the ordered accesses, "" for all.
         """
         ...
 
@@ -242,46 +242,46 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def wait_for_grids(self) -> None:
-        """Acquire the end of the grids that this one depends on, and all of their writes."""
+        """Acquire the completion of the grids that this grid depends on, with all of their writes."""
         ...
 
 
 class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
-    """The GPU. Each verb is executed by `thread`; an address of shared memory may be another CTA's of the cluster."""
+    """The GPU, whose verbs `thread` executes; a shared-memory address may belong to another CTA of the cluster."""
 
     # -- addresses, mbarriers
 
     def complete_bytes(self, thread: ThreadT, bar: int, nbytes: int, /) -> None:
-        """Take bytes off the tx-count of the mbarrier at an address, as a copy does that has brought them."""
+        """Subtract bytes from the tx-count of the mbarrier at an address, as a completed copy does."""
         ...
 
     def mbarrier(self, thread: ThreadT, bar: int, /) -> MbarrierT:
-        """The mbarrier at an address of shared memory; a fault where there is no such memory."""
+        """Return the mbarrier at a shared-memory address; raises a fault if there is no such memory."""
         ...
 
     def own_mbarrier(self, thread: ThreadT, bar: int, effect: BarrierEffect, /) -> MbarrierT:
-        """The same for an instruction with .shared::cta, which reaches the mbarriers of its own CTA only.
+        """Return an mbarrier of the executing CTA, for an instruction with .shared::cta.
 
-        effect: of the instruction, for the finding about another CTA's.
+        effect: the instruction's barrier effect, for a finding about another CTA's barrier.
         """
         ...
 
     def peer_mbarriers(self, thread: ThreadT, bar: int, cta_mask: int, /) -> list[MbarrierT]:
-        """The mbarriers at the offset of `bar` in each CTA of a mask. cta_mask: bit r for cluster rank r."""
+        """Return the mbarriers at the offset of `bar` in each CTA of a mask. cta_mask: bit r for cluster rank r."""
         ...
 
     def map_shared_rank(self, thread: ThreadT, address: int, rank: int, /) -> int:
-        """The address of the same offset in the shared memory of the CTA of this rank."""
+        """Return the address of the same offset in the shared memory of the CTA of this rank."""
         ...
 
     def write_shared(self, thread: ThreadT, address: int, word: int, /) -> None:
-        """Store 32 bits."""
+        """Store a 32-bit word."""
         ...
 
     # -- accesses with a memory order
 
     def load_memory(self, thread: ThreadT, access: MemoryAccess, address: Addresses, /) -> Any:
-        """The value at an address: a number, or an array of 32 lanes where addresses differ."""
+        """Return the value at an address: a number, or an array of 32 lanes if addresses differ."""
         ...
 
     def load_registers(
@@ -293,7 +293,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     def store_memory(
         self, thread: ThreadT, access: MemoryAccess, address: Addresses, values: Sequence[object], /
     ) -> None:
-        """Store values side by side, each a number or an array of 32 lanes."""
+        """Store contiguous values, each a number or an array of 32 lanes."""
         ...
 
     def store_registers(
@@ -305,67 +305,67 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     def update_memory(
         self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object, /
     ) -> Any:
-        """An atomic operation of each active lane; the old values, an array of 32 lanes. compare: for op = "cas"."""
+        """Update memory atomically in each active lane; return the old values. compare: for op = "cas"."""
         ...
 
     def fence_memory(self, thread: ThreadT, sem: str, scope: str, /) -> None:
-        """The end of an acquire pattern, and the beginning of a release pattern, of the active lanes.
+        """End an acquire pattern and begin a release pattern of the active lanes.
 
         sem: "acquire", "release", "acq_rel" or "sc" (PTX ISA: "Release and Acquire Patterns").
         """
         ...
 
     def release_before(self, thread: ThreadT, scope: str, /) -> None:
-        """What a release by an arrival at another CTA's mbarrier costs and orders. scope: as written, "" for none."""
+        """Order a release by an arrival at another CTA's mbarrier, at its cost. scope: as written, "" for none."""
         ...
 
     def acquire_after(self, thread: ThreadT, scope: str, /) -> None:
-        """What an acquire by a wait for an mbarrier orders beyond the CTA, once the wait is over."""
+        """Order an acquire beyond the CTA, once a wait for an mbarrier is over."""
         ...
 
     # -- barriers of a CTA and a cluster
 
     def warp_sync(self, thread: ThreadT, /) -> None:
-        """Let the lanes of the warp wait for one another, and order their accesses."""
+        """Synchronise the lanes of the warp and order their accesses."""
         ...
 
     def lanes_sync(self, thread: ThreadT, mask: int, /) -> None:
-        """The same for the lanes of a mask."""
+        """Synchronise the lanes of a mask and order their accesses."""
         ...
 
     def bar_sync(
         self, thread: ThreadT, number: int, threads: int | None, /, *, aligned: bool = True
     ) -> Blocking:
-        """Arrive at named barrier 0 to 15 and block until `threads` threads have; None for all of the CTA.
+        """Arrive at named barrier 0 to 15 and block until `threads` threads arrive; None means the whole CTA.
 
         aligned: whether all lanes of the warp must execute it together.
         """
         ...
 
     def bar_arrive(self, thread: ThreadT, number: int, threads: int, /, *, aligned: bool = True) -> None:
-        """Arrive at a named barrier that `threads` threads complete."""
+        """Arrive at a named barrier that completes with `threads` threads."""
         ...
 
     def bar_count(self, thread: ThreadT, number: int, holds: object, /) -> Generator[object, None, int]:
-        """Arrive, block until all threads of the CTA have, and count those for which a condition holds."""
+        """Arrive, block until all threads of the CTA arrive, and count the threads whose condition holds."""
         ...
 
     def grid_sync(self, thread: ThreadT, /) -> Blocking:
-        """Arrive, and block until all threads of the grid have, with all that they did visible."""
+        """Arrive, and block until all threads of the grid arrive, with their earlier accesses visible."""
         ...
 
     def cluster_arrive(self, thread: ThreadT, /, *, releases: bool = True, aligned: bool = True) -> None:
-        """Arrive at the barrier of the cluster. aligned: all lanes of the warp must be there."""
+        """Arrive at the cluster's barrier. aligned: requires convergence of the warp's lanes."""
         ...
 
     def cluster_wait(self, thread: ThreadT, /, *, aligned: bool = True) -> Blocking:
-        """Block until all threads of the cluster have arrived, then acquire. aligned: as for the arrival."""
+        """Block until all threads of the cluster arrive, then acquire. aligned: as for the arrival."""
         ...
 
     # -- tensor memory and the tensor core of Blackwell
 
     def tmem_alloc(self, thread: ThreadT, columns: int, cta_group: int, /) -> Generator[object, None, int]:
-        """Block until so many columns of tensor memory are free, and allocate them; the result is their address."""
+        """Block until enough columns of tensor memory are free, allocate them, and return their address."""
         ...
 
     def tmem_dealloc(self, thread: ThreadT, address: int, columns: int, cta_group: int, /) -> None:
@@ -385,7 +385,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     def tmem_store(
         self, thread: ThreadT, address: int, lanes: np.ndarray, columns: np.ndarray, registers: RegistersT, /
     ) -> None:
-        """Begin to store registers; the reverse of `tmem_load`."""
+        """Begin to store registers, the reverse of `tmem_load`."""
         ...
 
     def tmem_wait(self, thread: ThreadT, loads: bool, /) -> None:
@@ -405,11 +405,11 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         self, thread: ThreadT, address: int, layout: SmemDescriptor, start: int, shape: str, multicast: str,
         cta_group: int, /,
     ) -> None:
-        """Begin to copy rows of shared memory, which begin at byte `start`, to tensor memory."""
+        """Begin to copy rows of shared memory, starting at byte `start`, to tensor memory."""
         ...  # fmt: skip
 
     def commit(self, thread: ThreadT, barriers: Sequence[MbarrierT], cta_group: int, /) -> None:
-        """Let each barrier get one arrival when the thread's earlier tcgen05 operations are complete."""
+        """Arrive once at each barrier when the thread's earlier tcgen05 operations are complete."""
         ...
 
     # -- copies
@@ -420,7 +420,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     ) -> None:
         """Begin to copy the box at `coords`, innermost first, to `dst`; its bytes complete on `bar`.
 
-        cta_mask: CTAs that get it at the same offsets, bit r for cluster rank r; 0 for the CTA of `dst` alone.
+        cta_mask: the CTAs that receive it at the same offsets, bit r for cluster rank r; 0 for the CTA of `dst` alone.
         rows: whether `coords` are a column and four rows.
         """
         ...  # fmt: skip
@@ -460,14 +460,14 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def cancel_cluster(self, thread: ThreadT, handle: int, bar: int, multicast: bool, /) -> None:
-        """Request a cluster that has not begun; the answer is written to `handle`, and its 16 bytes complete on `bar`.
+        """Request the cancellation of an unstarted cluster; the 16-byte response at `handle` completes on `bar`.
 
-        multicast: whether at the same offsets in each CTA of the cluster.
+        multicast: whether to write the response at the same offsets in each CTA of the cluster.
         """
         ...
 
     def cancelled_cluster(self, thread: ThreadT, handle: int, /) -> int:
-        """The x of the first CTA of the cluster in an answer, 2³² − 1 where there is none."""
+        """Return the x of the first CTA of the cluster in a response, or 2³² − 1 if there is none."""
         ...
 
     def bulk_commit(self, thread: ThreadT, /) -> None:
@@ -475,7 +475,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...
 
     def bulk_wait(self, thread: ThreadT, count: int, read: bool, /) -> Blocking:
-        """Block until at most `count` bulk groups of each lane are unfinished.
+        """Block until at most `count` bulk groups of each lane are incomplete.
 
         read: whether a group counts as finished when its sources have been read.
         """
@@ -484,47 +484,47 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     def cp_async(
         self, thread: ThreadT, dst: Addresses, src: Addresses, nbytes: int, size: Addresses | None = None, /
     ) -> None:
-        """Begin to copy 4, 8 or 16 bytes in each lane, from global to shared memory."""
+        """Begin to copy 4, 8 or 16 bytes in each lane from global to shared memory."""
         ...
 
     def cp_async_commit(self, thread: ThreadT, /) -> None:
-        """Close the open group of these copies of each lane."""
+        """Close each lane's open group of cp.async copies."""
         ...
 
     def cp_async_wait(self, thread: ThreadT, count: int, /) -> None:
-        """Wait until at most `count` groups of each lane are unfinished."""
+        """Wait until at most `count` groups of each lane are incomplete."""
         ...
 
     def cp_async_arrive(self, thread: ThreadT, bar: int, more: bool, /) -> None:
-        """Let each active lane arrive at `bar` when its earlier copies are done.
+        """Arrive at `bar` for each active lane when its earlier copies are complete.
 
-        more: whether these arrivals are pending from now on, besides those that the barrier expects.
+        more: whether to add these arrivals to the pending count, in addition to the barrier's expected arrivals.
         """
         ...
 
     # -- the rest
 
     def shuffle(self, thread: ThreadT, value: object, source: np.ndarray, mask: object = None, /) -> Any:
-        """In each lane, the value of the lane that `source`, int[32], names.
+        """Return in each lane the value of the lane that `source`, int[32], names.
 
-        mask: the lanes that execute it together, None for the whole warp. The value of another lane is unknown.
+        mask: the lanes that execute the shuffle, None for the whole warp. Values of other lanes are unknown.
         """
         ...
 
     def nanoseconds(self, thread: ThreadT, /) -> int:
-        """The time since the launch, in ns."""
+        """Return the time since the launch in nanoseconds."""
         ...
 
     def cycles(self, thread: ThreadT, /) -> int:
-        """The time since the launch, in cycles of the SM's clock."""
+        """Return the time since the launch in SM clock cycles."""
         ...
 
     def sleep(self, thread: ThreadT, nanoseconds: int, /) -> None:
-        """Let the warp do nothing for a while."""
+        """Suspend the warp for a time."""
         ...
 
     def set_max_registers(self, thread: ThreadT, count: int, increase: bool, /) -> Blocking:
-        """Set the registers of each thread of the warp; blocks until the CTA has enough for an increase."""
+        """Set the registers of each thread of the warp; an increase blocks until the CTA has enough."""
         ...
 
 

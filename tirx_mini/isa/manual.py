@@ -1,4 +1,4 @@
-"""The reader's view of an entry of the table: its signature, its PTX, its issuer, its architectures and its cost."""
+"""The manual of a table entry: its signature, PTX, issuer, architectures and cost."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _EXAMPLES = {"dim": 2, "n": 128}
 
 
 def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple[str, Any]]:
-    """The name and the default of each parameter of a call under the name `alias`, `...` where one must be given.
+    """Yield the name and default of each parameter of a call under the name `alias`, `...` if required.
 
-    A variadic operand has a star before its name. What the alias gives already is left out.
+    A variadic operand has a star before its name. Parameters that the alias fixes are omitted.
     """
     preset: Mapping[str, object] = alias.preset if alias is not None else {}
     if alias is not None and alias.order:
@@ -40,7 +40,7 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
 
 
 def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
-    """The same for a name with an order of its own; what comes before a parameter without a default has none."""
+    """Yield the parameters of an alias with its own order; those before a required parameter have no default."""
     defaults = {a.name: ... if a.required else a.default for a in entry.attributes} | dict(alias.defaults)
     order = [
         (name, ... if name[0] == "*" else _first(meant) if isinstance(meant, tuple) else defaults.get(meant, ...))
@@ -55,18 +55,18 @@ def _first(values: tuple[object, ...]) -> Any:
 
 
 def literal(value: object) -> str:
-    """A Python value as source text, with double quotes."""
+    """Return a Python value as source text, with double quotes."""
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def call_text(path: str, entry: Instruction, alias: Alias | None = None) -> str:
-    """The call as a kernel writes it: `Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)`."""
+    """Return a call as written in a kernel: `Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)`."""
     shown = (name if default is ... else f"{name}={literal(default)}" for name, default in parameters(entry, alias))
     return f"Tx.{path}({', '.join(shown)})"
 
 
 def ptx_text(entry: Instruction) -> str:
-    """The PTX, with its modifiers at their defaults; "" for a function of CUDA C++."""
+    """Return the PTX with default modifiers, or "" for a function of CUDA C++."""
     if not entry.ptx:
         return ""
     required = {a.name: _EXAMPLES.get(a.name, a.name) for a in entry.attributes if a.required}
@@ -77,7 +77,7 @@ def ptx_text(entry: Instruction) -> str:
 
 
 def architectures(entry: Instruction) -> str:
-    """The architectures that have it: "sm_100a to sm_110a"."""
+    """Return the supported architectures, such as "sm_100a to sm_110a"."""
     first, last = (sm and f"sm_{sm}{'a' * (sm >= 90)}" for sm in (entry.min_sm, entry.max_sm))
     if first == last:
         return f"{first} only"
@@ -85,7 +85,7 @@ def architectures(entry: Instruction) -> str:
 
 
 def facts_of(entry: Instruction, alias: Alias) -> Iterator[tuple[str, str]]:
-    """The facts of the table as (label, text), without the PTX: operands, issuer, architectures, cost, section.
+    """Yield the facts as (label, text), without the PTX: operands, issuer, architectures, cost, section.
 
     alias: a name of the instruction, with its other names of parameters.
     """
@@ -113,7 +113,7 @@ def facts_of(entry: Instruction, alias: Alias) -> Iterator[tuple[str, str]]:
 
 
 def manual(path: str, entries: list[tuple[Instruction, Alias]]) -> str:
-    """The help text of a name: each of its signatures, with the effect of the instruction and the facts of the table.
+    """Return the help text of a name: each signature, with the instruction's effect and facts.
     """
     return "\n\n".join(_page(path, entry, alias) for entry, alias in entries)
 

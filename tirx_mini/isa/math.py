@@ -1,8 +1,8 @@
-"""Arithmetic of one thread that has an instruction of its own: powers, logarithms, roots, fused multiply-add.
+"""Arithmetic instructions of one thread: powers, logarithms, roots and fused multiply-add.
 
 The special function unit computes the approximations, 16 lanes of an SM in a cycle (CUDA C++ Programming Guide,
-"Arithmetic Instructions"). The simulator rounds the exact result to float32, which each approximation is within the
-error that the PTX ISA states of.
+"Arithmetic Instructions"). The simulator rounds the exact result to float32, so that each approximation
+lies within the error bound of the PTX ISA.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SMALLEST = np.finfo(np.float32).tiny
 
 
 def _rounded(function: Calculation, *values: Any, ftz: bool = False) -> Any:
-    """`function` of float32 values, computed in float64 and rounded; with `ftz`, subnormal values are zero."""
+    """Apply `function` to float32 values in float64 and round; with `ftz`, subnormal values are zero."""
     with np.errstate(all="ignore"):
         inputs = [_flushed(np.float32(value), ftz) for value in values]
         return _flushed(np.float32(function(*(np.float64(value) for value in inputs))), ftz)
@@ -45,7 +45,7 @@ def _approximate(name: str) -> Callable[..., str]:
     computes="exp2",
 )
 def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
-    """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero."""
+    """Return 2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero."""
     return _rounded(np.exp2, x, ftz=ftz)
 
 
@@ -55,7 +55,7 @@ def ex2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     computes="log2",
 )
 def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
-    """The logarithm of `x` to the base 2; with `ftz`, subnormal numbers are zero."""
+    """Return the base-2 logarithm of `x`; with `ftz`, subnormal numbers are zero."""
     return _rounded(np.log2, x, ftz=ftz)
 
 
@@ -64,7 +64,7 @@ def lg2(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: sin", cost="special", pure=True, lanewise=True,
 )
 def sin(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
-    """The sine of `x`, within 2^-20.5 where its size is at most π (`__sinf`)."""
+    """Return the sine of `x`, within 2^-20.5 if |x| is at most π (`__sinf`)."""
     return _rounded(np.sin, x, ftz=ftz)
 
 
@@ -73,7 +73,7 @@ def sin(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: cos", cost="special", pure=True, lanewise=True,
 )
 def cos(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
-    """The cosine of `x`, within 2^-20.5 where its size is at most π (`__cosf`)."""
+    """Return the cosine of `x`, within 2^-20.5 if |x| is at most π (`__cosf`)."""
     return _rounded(np.cos, x, ftz=ftz)
 
 
@@ -83,7 +83,7 @@ def cos(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
     lanewise=True,
 )  # fmt: skip
 def tanh(gpu: Machine, thread: Thread, x: f32) -> f32:
-    """The hyperbolic tangent of `x`, with a relative error of at most 2^-11."""
+    """Return the hyperbolic tangent of `x`, with a relative error of at most 2^-11."""
     return _rounded(np.tanh, x)
 
 
@@ -93,7 +93,7 @@ def tanh(gpu: Machine, thread: Thread, x: f32) -> f32:
     lanewise=True,
 )  # fmt: skip
 def sqrt_approx(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f32:
-    """The square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero."""
+    """Return the square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero."""
     return _rounded(np.sqrt, x, ftz=ftz)
 
 
@@ -103,7 +103,7 @@ def sqrt_approx(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = False) -> f
     computes="rcp",
 )
 def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
-    """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero."""
+    """Return 1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero."""
     return _rounded(np.reciprocal, x, ftz=ftz)
 
 
@@ -114,7 +114,7 @@ def rcp(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     computes="rsqrt",
 )
 def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
-    """1 / the square root of `x`; with `ftz`, subnormal numbers are zero."""
+    """Return the reciprocal square root of `x`; with `ftz`, subnormal numbers are zero."""
     return _rounded(lambda value: 1 / np.sqrt(value), x, ftz=ftz)
 
 
@@ -125,7 +125,7 @@ def rsqrt(gpu: Machine, thread: Thread, x: f32, *, ftz: bool = True) -> f32:
     computes="sqrt",
 )
 def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
-    """The square root of `x`, rounded to the nearest float32."""
+    """Return the square root of `x`, rounded to the nearest float32."""
     return _rounded(np.sqrt, x)
 
 
@@ -135,7 +135,7 @@ def sqrt(gpu: Machine, thread: Thread, x: f32) -> f32:
     computes="fma",
 )
 def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
-    """a * b + c, rounded once."""
+    """Return a * b + c, rounded once."""
     x, y, z = (np.asarray(value, np.float32).astype(np.float64) for value in (a, b, c))
     with np.errstate(all="ignore"):
         total: Any = np.asarray(x * y + z)
@@ -154,10 +154,10 @@ _BEHIND, _HALF = np.int64((1 << 29) - 1), np.int64(1 << 28)
     issued_by=Scope.THREAD, min_sm=70, isa="Floating Point Instructions: div", cost="special", pure=True, lanewise=True,
 )  # fmt: skip
 def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f32:
-    """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+    """Return a / b, within 2 ulp if |b| is from 2^-126 to 2^126 (`__fdividef`).
 
-    For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
-    infinite (PTX ISA: div).
+    For a greater |b| the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a`
+    is infinite (PTX ISA: div).
     """
     quotient = _rounded(np.divide, a, b, ftz=ftz)
     divisor = np.asarray(b, np.float32)
@@ -169,7 +169,7 @@ def div(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False) -> f
 
 
 def _lanes(values: tuple[object, ...], function: Callable[[int], int] | Callable[[int, int, int], int]) -> Any:
-    """A function of integers, in each lane."""
+    """Apply a function of integers in each lane."""
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value)) for value in values))
     out = np.array([function(*map(int, each)) for each in zip(*columns, strict=True)], np.int64)
     return out if any(isinstance(value, np.ndarray) and value.ndim for value in values) else int(out[0])
@@ -187,12 +187,12 @@ def _lanes(values: tuple[object, ...], function: Callable[[int], int] | Callable
     lanewise=True,
 )  # fmt: skip
 def ffs(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`)."""
+    """Return the position of the lowest set bit, 1 for bit 0, or 0 if no bit is set (`__ffs`)."""
     return _lanes((value,), lambda word: (word & -word).bit_length())
 
 
 def _nth_bit(mask: int, base: int, offset: int) -> int:
-    """PTX ISA: "fns": from bit `base` on, the bit that is the `offset`th one set, upwards or downwards."""
+    """Return the `offset`th set bit from bit `base`, upwards or downwards (PTX ISA: "fns")."""
     places = [place for place in range(32) if mask >> place & 1]
     if offset == 0:
         return base if base in places else 0xFFFFFFFF
@@ -205,9 +205,9 @@ def _nth_bit(mask: int, base: int, offset: int) -> int:
     issued_by=Scope.THREAD, min_sm=70, isa="fns", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:
-    """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+    """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-    With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+    With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
     """
     return _lanes((mask, base, offset), _nth_bit)
 
@@ -217,7 +217,7 @@ def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:
     issued_by=Scope.THREAD, min_sm=70, isa="popc", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def popc(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """How many bits of `value` are set."""
+    """Return the number of set bits of `value`."""
     return _lanes((value,), int.bit_count)
 
 
@@ -226,7 +226,7 @@ def popc(gpu: Machine, thread: Thread, value: u32) -> u32:
     issued_by=Scope.THREAD, min_sm=70, isa="popc", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def popc_b64(gpu: Machine, thread: Thread, value: u64) -> u32:
-    """How many of the 64 bits of `value` are set."""
+    """Return the number of set bits of the 64-bit `value`."""
     return _lanes((value,), int.bit_count)
 
 
@@ -235,7 +235,7 @@ def popc_b64(gpu: Machine, thread: Thread, value: u64) -> u32:
     issued_by=Scope.THREAD, min_sm=70, isa="clz", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def clz(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """How many zeros are above the highest bit of `value` that is set; 32 where none is."""
+    """Return the number of leading zero bits of `value`, or 32 if `value` is 0."""
     return _lanes((value,), lambda word: 32 - word.bit_length())
 
 
@@ -244,12 +244,12 @@ def clz(gpu: Machine, thread: Thread, value: u32) -> u32:
     issued_by=Scope.THREAD, min_sm=70, isa="clz", cost="alu", pure=True, lanewise=True,
 )  # fmt: skip
 def clz_b64(gpu: Machine, thread: Thread, value: u64) -> u32:
-    """How many zeros are above the highest of the 64 bits of `value` that is set; 64 where none is."""
+    """Return the number of leading zero bits of the 64-bit `value`, or 64 if `value` is 0."""
     return _lanes((value,), lambda word: 64 - word.bit_length())
 
 
 def _four_products(a: int, b: int, c: int, signed_a: bool, signed_b: bool) -> int:
-    """PTX ISA: "dp4a": c plus the products of the four bytes of a and b, as 32 bits."""
+    """Return c plus the products of the four bytes of a and b, as 32 bits (PTX ISA: "dp4a")."""
     x = a.to_bytes(4, "little"), signed_a
     y = b.to_bytes(4, "little"), signed_b
     left, right = ([byte - 256 * (signed and byte > 127) for byte in word] for word, signed in (x, y))
@@ -265,5 +265,5 @@ def dp4a(
     gpu: Machine, thread: Thread, a: u32, b: u32, c: s32, *, atype: Literal["s32", "u32"] = "s32",
     btype: Literal["s32", "u32"] = "s32",
 ) -> s32:  # fmt: skip
-    """`c` plus the products of the four bytes of `a` and of `b`, signed (s32) or not (u32)."""
+    """Return `c` plus the products of the four bytes of `a` and `b`, signed (s32) or unsigned (u32)."""
     return _lanes((a, b, c), lambda x, y, z: _four_products(x, y, z, atype == "s32", btype == "s32"))

@@ -1,4 +1,4 @@
-"""ldmatrix and stmatrix: blocks of elements between shared memory and the fragments of tensor cores.
+"""ldmatrix and stmatrix: transfers of element blocks between shared memory and tensor core fragments.
 
 Row r of a block of 8 × 8 elements of 16 bits is 16 bytes at the address that one lane gives; thread t holds row t // 4,
 columns 2 (t % 4) and the next, in one register. With `num` blocks, lanes 8i … 8i + 7 give the rows of block i, and
@@ -53,7 +53,7 @@ def ldmatrix(
     num: Literal[1, 2, 4] = 4,
     transpose: bool = False,
 ) -> None:
-    """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row."""
+    """Load `num` blocks of 8 × 8 16-bit elements from shared memory as a warp; each lane gives a row address."""
     thread.require_converged("ldmatrix")
     thread.load_matrices(dst, addr, num, bool(transpose))
 
@@ -77,7 +77,7 @@ def stmatrix(
     num: Literal[1, 2, 4] = 4,
     transpose: bool = False,
 ) -> None:
-    """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row."""
+    """Store `num` blocks of 8 × 8 16-bit elements to shared memory as a warp; each lane gives a row address."""
     thread.require_converged("stmatrix")
     thread.store_matrices(addr, src, num, bool(transpose))
 
@@ -96,10 +96,10 @@ def stmatrix(
 def ldmatrix_m16n16(
     gpu: Machine, thread: Thread, dst: Registers, addr: SharedAddress, *, num: Literal[1, 2] = 1
 ) -> None:
-    """A warp loads `num` blocks of 16 × 16 bytes from shared memory, transposed.
+    """Load `num` blocks of 16 × 16 bytes from shared memory as a warp, transposed.
 
-    Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t gets, in the two registers of a block,
-    the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
+    Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t receives, in the two registers of a
+    block, the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
     """
     thread.require_converged("ldmatrix")
     thread.load_byte_matrices(dst, addr, num)
@@ -119,7 +119,7 @@ def ldmatrix_m16n16(
 def stmatrix_m16n8(
     gpu: Machine, thread: Thread, addr: SharedAddress, src: SourceRegisters, *, num: Literal[1, 2, 4] = 1
 ) -> None:
-    """A warp stores `num` blocks of 16 × 8 bytes to shared memory, transposed: each column is 16 bytes there.
+    """Store `num` blocks of 16 × 8 bytes to shared memory as a warp, transposed, with 16 bytes in each column.
 
     Lanes 8i … 8i + 7 give the addresses of the columns of block i. Lane 4g + t holds, in the register of a block, the
     bytes of rows g and g + 8, each in columns 2t and 2t + 1: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
@@ -137,7 +137,7 @@ def stmatrix_m16n8(
     lanes=LaneResult.PER_LANE,
 )
 def movmatrix(gpu: Machine, thread: Thread, value: u32) -> u32:
-    """Transpose a block of 8 × 8 elements of 16 bits that a warp holds in one register."""
+    """Transpose a block of 8 × 8 16-bit elements held by a warp in one register."""
     thread.require_converged("movmatrix")
     words = np.broadcast_to(np.asarray(value), 32).astype(np.uint32)
     moved: Any = np.ascontiguousarray(words.view(np.uint16).reshape(8, 8).T).view(np.uint32)

@@ -1,4 +1,4 @@
-"""mbarrier: barriers in shared memory that count arrivals of threads and bytes of asynchronous copies."""
+"""mbarrier: shared-memory barriers that count thread arrivals and bytes of asynchronous copies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .operands import CtaRank, MbarrierAddress, pred, u32, u64
     barrier=BarrierEffect.INIT,
 )
 def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
-    """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase."""
+    """Initialise `bar` as a barrier in phase 0 that expects `count` arrivals in each phase."""
     for _ in range(thread.mask.count):
         gpu.own_mbarrier(thread, bar, BarrierEffect.INIT).init(thread, count)
 
@@ -34,7 +34,7 @@ def mbarrier_init(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32
     barrier=BarrierEffect.INVALIDATE,
 )
 def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """End the life of `bar` as a barrier; its memory may then hold other data."""
+    """Invalidate the barrier `bar`; its memory may then hold other data."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.INVALIDATE).invalidate(thread)
 
 
@@ -48,7 +48,7 @@ def mbarrier_inval(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     barrier=BarrierEffect.ARRIVE,
 )
 def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Each thread arrives once at `bar`, and releases its earlier accesses."""
+    """Arrive once at `bar` with each thread, and release its earlier accesses."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, thread.mask.count)
 
 
@@ -63,7 +63,7 @@ def mbarrier_arrive(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
     barrier=BarrierEffect.ARRIVE,
 )
 def mbarrier_arrive_count(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
-    """Each thread arrives `count` times at `bar`, and releases its earlier accesses."""
+    """Arrive `count` times at `bar` with each thread, and release its earlier accesses."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, count * thread.mask.count)
 
 
@@ -79,9 +79,9 @@ _EXPECTING: dict[str, Any] = {**_COUNTED, "barrier": BarrierEffect.ARRIVE_EXPECT
 
 @instruction("mbarrier.arrive.release.cta.shared::cta.b64 {result}, [{bar}];", name="mbarrier.arrive.state", **_TOKEN)
 def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> u64:
-    """As `mbarrier.arrive`; the result is the state of `bar` before, for which `mbarrier.test_wait.state` waits.
+    """Arrive as `mbarrier.arrive`, and return the previous state of `bar` for `mbarrier.test_wait.state`.
 
-    The bits of a state are the chip's own. In the simulator it is the parity of the phase.
+    The bits of a state are chip-specific. In the simulator the state is the parity of the phase.
     """
     barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
     return _arrived(barrier, thread, 1, barrier.parity(thread))
@@ -93,7 +93,7 @@ def mbarrier_arrive_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) ->
     **_COUNTED,
 )
 def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> u64:
-    """As `mbarrier.arrive.state`, for `count` arrivals of each thread."""
+    """Arrive as `mbarrier.arrive.state`, `count` times with each thread."""
     barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
     return _arrived(barrier, thread, count, barrier.parity(thread))
 
@@ -103,7 +103,7 @@ def mbarrier_arrive_count_state(gpu: Machine, thread: Thread, bar: MbarrierAddre
     name="mbarrier.arrive.expect_tx.state", **_EXPECTING,
 )  # fmt: skip
 def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> u64:
-    """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before."""
+    """Arrive as `mbarrier.arrive.expect_tx`, and return the previous state of `bar`."""
     barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE_EXPECT_TX)
     barrier.expect(thread, bytes * thread.mask.count)
     return _arrived(barrier, thread, 1, barrier.parity(thread))
@@ -116,7 +116,7 @@ _IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min
     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}];", name="mbarrier.arrive.cluster", **_IN_CLUSTER
 )
 def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`)."""
+    """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`)."""
     gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
@@ -127,7 +127,7 @@ def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) 
     **_IN_CLUSTER,
 )
 def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
-    """As `mbarrier.arrive.cluster`, `count` times."""
+    """Arrive as `mbarrier.arrive.cluster`, `count` times."""
     gpu.release_before(thread, "cluster")
     gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
 
@@ -148,9 +148,9 @@ def _arrived(barrier: MbarrierVerbs[Any], thread: Thread, count: int, state: int
     barrier=BarrierEffect.ARRIVE,
 )
 def mbarrier_arrive_no_complete(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
-    """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+    """Arrive as `mbarrier.arrive.count` without completing the phase; completing it is undefined behaviour.
 
-    The simulator completes the phase then.
+    The simulator completes the phase in that case.
     """
     gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).arrive(thread, count * thread.mask.count)
 
@@ -164,9 +164,9 @@ def mbarrier_arrive_no_complete(gpu: Machine, thread: Thread, bar: MbarrierAddre
     barrier=BarrierEffect.COMPLETE_TX,
 )
 def mbarrier_complete_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
-    """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+    """Subtract `bytes` from the bytes expected in the current phase of `bar`, as a completed copy does.
 
-    `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+    `bar` may belong to another CTA, at an address from `map_shared_rank`. The operation releases nothing.
     """
     for _ in range(thread.mask.count):
         gpu.complete_bytes(thread, bar, bytes)
@@ -182,7 +182,7 @@ def mbarrier_complete_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, byt
     barrier=BarrierEffect.EXPECT_TX,
 )
 def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
-    """The current phase of `bar` completes only when `bytes` more bytes have landed."""
+    """Expect `bytes` more bytes in the current phase of `bar` before it can complete."""
     gpu.own_mbarrier(thread, bar, BarrierEffect.EXPECT_TX).expect(thread, bytes * thread.mask.count)
 
 
@@ -197,14 +197,14 @@ def mbarrier_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes
     barrier=BarrierEffect.ARRIVE_EXPECT_TX,
 )
 def mbarrier_arrive_expect_tx(gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32) -> None:
-    """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's."""
+    """Expect `bytes` more bytes in the current phase of `bar`, then arrive once; `bar` may belong to another CTA."""
     barrier = gpu.mbarrier(thread, bar)
     if barrier.expect(thread, bytes * thread.mask.count):
         barrier.arrive(thread, thread.mask.count)
 
 
 def _remote(operation: str, operands: str = "") -> Callable[[str], str]:
-    """The PTX of an arrival at another CTA's barrier, with the scope of its release where that is written."""
+    """Return the PTX of an arrival at another CTA's barrier, with the written scope of its release."""
 
     def text(scope: str) -> str:
         release = f".release.{scope}" if scope else ""
@@ -234,9 +234,9 @@ RemoteScope = Literal["", "cta", "cluster"]
 def mbarrier_arrive_remote(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_id: CtaRank, pred: pred, *, scope: RemoteScope = ""
 ) -> None:
-    """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+    """Arrive once, with each thread whose `pred` is true, at the barrier at the offset of `bar` in CTA `cta_id`.
 
-    scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
+    scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
     """
     if pred:
         gpu.release_before(thread, scope)
@@ -258,7 +258,7 @@ def mbarrier_arrive_expect_tx_remote(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, bytes: u32, cta_id: CtaRank, pred: pred, *,
     scope: RemoteScope = "",
 ) -> None:  # fmt: skip
-    """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+    """Act as `mbarrier.arrive.expect_tx` on the barrier at the offset of `bar` in CTA `cta_id`, if `pred` is true.
 
     scope: as of `mbarrier.arrive.remote`.
     """
@@ -288,7 +288,7 @@ def mbarrier_arrive_expect_tx_remote(
 def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
     """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
-    On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+    On a newly initialised barrier, phase 1 counts as complete and phase 0 is current.
     """
     return gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
 
@@ -310,7 +310,7 @@ def mbarrier_try_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase:
     barrier=BarrierEffect.WAIT,
 )
 def mbarrier_try_wait_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32) -> Blocking:
-    """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too."""
+    """Wait as `mbarrier.try_wait`, and acquire accesses released by threads of the other CTAs of the cluster."""
     yield from gpu.own_mbarrier(thread, bar, BarrierEffect.WAIT).wait(thread, phase)
     gpu.acquire_after(thread, "cluster")
 
@@ -340,9 +340,9 @@ def mbarrier_test_wait(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase
     barrier=BarrierEffect.TEST,
 )
 def mbarrier_try_wait_once(gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, ticks: u32) -> pred:
-    """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+    """Test as `mbarrier.test_wait`, optionally suspending the thread for up to `ticks` ns until completion.
 
-    The simulator does not let it sleep.
+    The simulator does not suspend it.
     """
     return gpu.own_mbarrier(thread, bar, BarrierEffect.TEST).test(thread, phase)
 
@@ -368,7 +368,7 @@ def _tested(gpu: Machine, thread: Thread, bar: Any, phase: int, scope: str) -> b
 def mbarrier_try_wait_parity(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, phase: u32, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
-    """As `mbarrier.try_wait.once`, for a time that the chip chooses."""
+    """Test as `mbarrier.try_wait.once`, with a time limit chosen by the chip."""
     return _tested(gpu, thread, bar, phase, scope)
 
 
@@ -380,7 +380,7 @@ def mbarrier_try_wait_parity(
 def mbarrier_test_wait_state(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
-    """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released."""
+    """Return whether the phase of an arrival's `state` is complete; if so, acquire the accesses released in it."""
     return _tested(gpu, thread, bar, state, scope)
 
 
@@ -392,8 +392,8 @@ def mbarrier_test_wait_state(
 def mbarrier_try_wait_state(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, state: u64, *, scope: Literal["cta", "cluster"] = "cta"
 ) -> pred:
-    """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
+    """Test as `mbarrier.test_wait.state`, optionally suspending the thread until the phase is complete.
 
-    The simulator does not let it sleep.
+    The simulator does not suspend it.
     """
     return _tested(gpu, thread, bar, state, scope)

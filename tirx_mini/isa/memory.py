@@ -1,9 +1,9 @@
 """Loads, stores and atomic operations with a memory order and a scope.
 
-The order (`sem`) and the scope say which threads may access the place at the same time, and what the access orders
-(PTX ISA: "Memory Consistency Model"). A weak access may conflict with no other at the same time. Strong ones
-(volatile, relaxed and stronger) may, if the scope of each has the other's thread. An acquire that reads what a release
-wrote, also through atomic operations in between, sees all that happened before the release.
+The order (`sem`) and the scope define which threads may access a location concurrently, and what the access orders
+(PTX ISA: "Memory Consistency Model"). A weak access must not conflict with a concurrent access. Strong ones
+(volatile, relaxed and stronger) may, if the scope of each includes the other's thread. An acquire that reads the value
+a release wrote, also through intermediate atomic operations, observes everything before the release.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 
 def access(
     sem: str, scope: str, space: str, type: str, words: int = 1, returned: str = "", nc: bool = False, evict: str = ""
 ) -> MemoryAccess:
-    """The facts about an access that the simulator receives. Without a name, loads and stores are weak."""
+    """Return the description of an access for the simulator; unnamed loads and stores are weak."""
     kept = evict != "L1::no_allocate"
     return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words, nc, kept)
 
 
 def _atomic(sem: str, scope: str, space: str, type: str, returned: str = "") -> MemoryAccess:
-    """The same for atomic operations, which are relaxed and of the GPU where nothing is named."""
+    """Return the description of an atomic operation, by default relaxed at the scope of the GPU."""
     return MemoryAccess(_held(type, returned), sem or "relaxed", scope or "gpu", space, 1)
 
 
 def _held(type: str, returned: str) -> str:
-    """The dtype of the value in memory: the result's dtype where the PTX type is untyped bits of its width."""
+    """Return the dtype of the value in memory: the result's dtype if the PTX type is untyped bits of its width."""
     dtype = DataType(REGISTER_TYPES[type])
     untyped = type.startswith("b") and type != "bf16"
     return returned if returned and untyped and DataType(returned).bits == dtype.bits else dtype
@@ -59,7 +59,7 @@ def _held(type: str, returned: str) -> str:
 def _combination(
     operands: Sequence[Expr], sem: str, scope: str, space: str, cop: str, evict: str, **others: object
 ) -> str | None:
-    """The mistake in the modifiers of a load or a store (PTX ISA: "ld", "st", syntax)."""
+    """Return the error in the modifiers of a load or store, or None (PTX ISA: "ld", "st", syntax)."""
     named = f'sem="{sem}"' if sem else "an access without sem"
     if sem in ("relaxed", "acquire", "release"):
         if not scope:
@@ -80,7 +80,7 @@ def _combination(
 
 
 def _stored(operands: Sequence[Expr], vec: str, **attrs: Any) -> str | None:
-    """The same, and as many values as the vector has."""
+    """Return the error in the modifiers or in the number of values of a store, or None."""
     count = len(operands) - 1
     if count != _WORDS[vec]:
         return f"{count} values are given; {_WORDS[vec]} are needed" + (f' with vec="{vec}"' if vec else "")
@@ -115,9 +115,9 @@ def ld(
     evict: Evict = "",
     prefetch: Prefetch = "",
 ) -> typed_value:
-    """The value at `address`. By default the type is that of the buffer.
+    """Load the value at `address`, by default in the buffer's type.
 
-    With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+    With sem = "acquire", everything before the release that wrote the value happens before later accesses.
     """
     return gpu.load_memory(thread, access(sem, scope, space, type, 1, returned, nc, evict), address)
 
@@ -165,7 +165,7 @@ def ld_registers(
     evict: Evict = "",
     prefetch: Prefetch = "",
 ) -> None:
-    """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+    """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
     Before Blackwell a load of 8 words is two of 4.
     """
@@ -201,9 +201,9 @@ def st(
     cop: Literal["", "wb", "cg", "cs", "wt"] = "",
     evict: Evict = "",
 ) -> None:
-    """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+    """Store a value at `address`, or with `vec` 2 or 4 contiguous values.
 
-    With sem = "release", whoever acquires the value sees all that happened before the store.
+    With sem = "release", a thread that acquires the value observes everything before the store.
     """
     gpu.store_memory(thread, access(sem, scope, space, type, len(values)), address, values)
 
@@ -241,7 +241,7 @@ def st_registers(
     cop: Literal["", "wb", "cg", "cs", "wt"] = "",
     evict: Evict = "",
 ) -> None:
-    """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+    """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
     Before Blackwell a store of 8 words is two of 4.
     """
@@ -264,7 +264,7 @@ def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: object) 
 
 
 def _operation(head: str, tail: str) -> Callable[..., str]:
-    """The PTX: bitwise operations are untyped, and sums of 64-bit integers wrap as unsigned ones do."""
+    """Return the PTX text: bitwise operations are untyped, and 64-bit integer sums wrap as unsigned."""
 
     def template(op: str, type: str, **_: object) -> str:
         shown = f"b{type[1:]}" if op in _BITWISE else "u64" if (op, type) == ("add", "s64") else type
@@ -299,9 +299,9 @@ def atom(
     scope: InScope = "",
     space: Space = "global",
 ) -> typed_value:
-    """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
+    """Replace the value at `address` atomically by `op` applied to it and `value`; return the old value.
 
-    Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+    Without `sem` the operation is relaxed and orders nothing by itself. The lanes of a warp update in some order.
     """
     return gpu.update_memory(thread, _atomic(sem, scope, space, type, returned), address, op, value, None)
 
@@ -336,7 +336,7 @@ def atom_cas(
     scope: InScope = "",
     space: Space = "global",
 ) -> typed_value:
-    """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one."""
+    """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value."""
     return gpu.update_memory(thread, _atomic(sem, scope, space, type, returned), address, "cas", value, compare)
 
 
@@ -364,5 +364,5 @@ def red(
     scope: InScope = "",
     space: Space = "global",
 ) -> None:
-    """As `atom`, without a result."""
+    """Update memory as `atom` does, without a result."""
     gpu.update_memory(thread, _atomic(sem, scope, space, type), address, op, value, None)

@@ -1,4 +1,4 @@
-"""Accesses of memory-mapped devices, and many zeros at once (PTX ISA: "ld", "st", "st.bulk")."""
+"""Accesses to memory-mapped devices, and bulk zeroing (PTX ISA: "ld", "st", "st.bulk")."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .operands import MemoryAddress, SharedAddress, typed_value, u64
 def ld_mmio(
     gpu: Machine, thread: Thread, address: MemoryAddress, *, returned: str = "", type: LoadType = ""
 ) -> typed_value:
-    """The value at `address`, loaded once, as a strong access of the whole system (memory-mapped input and output)."""
+    """Load the value at `address` once, as a strong system-scope access (memory-mapped input and output)."""
     return gpu.load_memory(thread, access("relaxed", "sys", "global", type, 1, returned), address)
 
 
@@ -39,7 +39,7 @@ def ld_mmio(
     lanewise=True,
 )
 def st_mmio(gpu: Machine, thread: Thread, address: MemoryAddress, value: typed_value, *, type: LoadType = "") -> None:
-    """Store a value at `address` once, as a strong access of the whole system."""
+    """Store a value at `address` once, as a strong system-scope access."""
     gpu.store_memory(thread, access("relaxed", "sys", "global", type), address, (value,))
 
 

@@ -1,4 +1,4 @@
-"""mma: the tensor cores as one warp uses them, with all operands in its registers (PTX ISA: "mma").
+"""mma: matrix products of one warp on the tensor cores, with all operands in registers (PTX ISA: "mma").
 
 Each lane holds a fragment of each matrix. Lane 4g + t holds, of A [16, k], elements of rows g and g + 8; of B [k, 8],
 elements of column g; of C and D [16, 8], columns 2t and 2t + 1 of rows g and g + 8. A register of 32 bits holds
@@ -60,7 +60,7 @@ def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, *
 
 
 def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
-    """The mistake in types, shape or registers of a call (PTX ISA: "mma", syntax and restrictions)."""
+    """Return the error in the types, shape or registers of a call (PTX ISA: "mma", syntax and restrictions)."""
     a, b, c, d, shape = (attrs[name] for name in ("a_type", "b_type", "c_type", "d_type", "shape"))
     depths, sums = next(form for kinds, form in _FORMS.items() if a in kinds)
     if not any(a in kinds and b in kinds for kinds in _FORMS):
@@ -86,7 +86,7 @@ def _wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any]) -> str 
 
 
 def _holds(dtype: DataType, kind: str) -> bool:
-    """Return whether registers of a dtype are fragments of a PTX type: of this type, or of bits."""
+    """Return whether registers of a dtype can hold fragments of a PTX type, as this type or as bits."""
     return dtype == DTYPES[kind] or (dtype.is_integer and (dtype.bits == 32 or _bits(kind) != 8))
 
 
@@ -104,7 +104,7 @@ def _with_zeros(d_type: str, **_: object) -> str:
 
 @lru_cache(maxsize=256)
 def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool) -> WarpProduct:
-    """The product of one instruction; equal modifiers give one object."""
+    """Return the product of one instruction, shared for equal modifiers."""
     m, n, k = _sizes(shape)
     return WarpProduct(m, n, k, DTYPES[a_type], DTYPES[b_type], DTYPES[d_type], bool(satfinite))
 
@@ -137,9 +137,9 @@ def mma_sync(
     c_type: Sum = "f32",
     satfinite: bool = False,
 ) -> None:
-    """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+    """Compute D = A B + C with a warp's register fragments; D and C may share registers.
 
-    Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+    Operands are pointers to fragments, or lists with a pointer to each 32-bit register. The instruction is synchronous.
     """
     thread.require_converged("mma.sync")
     thread.multiply_matrices(d, a, b, c, _product(shape, a_type, b_type, d_type, satfinite))
@@ -172,7 +172,7 @@ def mma_sync_zero(
     c_type: Sum = "f32",
     satfinite: bool = False,
 ) -> None:
-    """As `mma.sync` with zeros for C: D = A B."""
+    """Compute D = A B, as `mma.sync` with zeros for C."""
     thread.require_converged("mma.sync")
     thread.multiply_matrices(d, a, b, None, _product(shape, a_type, b_type, d_type, satfinite))
 
@@ -212,11 +212,11 @@ def mma_sync_m8n8k4(
     b_layout: Literal["row", "col"] = "col",
     d_type: Literal["f16", "f32"] = "f32",
 ) -> None:
-    """The MMA of Volta: each of the four quad pairs of a warp computes D = A B + C with float16 A [8, 4] and B [4, 8].
+    """Compute D = A B + C in each of a warp's four quad pairs (Volta), with float16 A [8, 4] and B [4, 8].
 
     Quad pair q is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19 (PTX ISA: "Matrix Fragments for mma.m8n8k4 with .f16
     floating point type"). A register holds two elements of A or B. D and C may be the same registers. Synchronous.
-    Later architectures have it, too, perhaps at a lower rate.
+    Later architectures support it, possibly at a lower rate.
     """
     thread.require_converged("mma.sync")
     thread.multiply_quads(d, a, b, c, QuadProduct(a_layout == "col", b_layout == "col", DTYPES[d_type]))

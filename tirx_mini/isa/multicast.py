@@ -1,4 +1,4 @@
-"""Multicasts to CTAs of the cluster that are known at run time only: their mask is an operand, in a register."""
+"""Multicasts to a run-time mask of the cluster's CTAs, passed as a register operand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .tma import MASK_OPERAND, TENSOR_LOAD, CacheHint, LoadMode, load_coordinate
 def tcgen05_commit_multicast(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, cta_mask: u32, *, cta_group: Literal[1, 2] = 1
 ) -> None:
-    """As `tcgen05.commit` with several bits in `cta_mask`: one arrival in each CTA of the mask."""
+    """Commit as `tcgen05.commit` with several bits in `cta_mask`: arrive once in each CTA of the mask."""
     mask = thread.uniform(cta_mask, "the mask of CTAs")
     for _ in range(thread.mask.count):
         gpu.commit(thread, gpu.peer_mbarriers(thread, bar, mask), cta_group)
@@ -56,7 +56,7 @@ def cp_async_bulk_tensor_load_multicast(
     load_mode: LoadMode = "tile",
     cache_policy: int = 0,
 ) -> None:
-    """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask."""
+    """Load as `cp.async.bulk.tensor.load` with several bits in `cta_mask`: copy the box to each CTA of the mask."""
     mask = thread.uniform(cta_mask, "the mask of CTAs")
     for _ in range(thread.mask.count):
         gpu.tma_load(thread, tensor_map, dst, bar, coords, mask, cta_group, load_mode != "tile")

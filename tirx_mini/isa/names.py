@@ -1,6 +1,6 @@
-"""The names of instructions in the course's dialect that are not their opcodes.
+"""The names of instructions in the course's dialect that differ from their opcodes.
 
-Functions of CUDA C++ are below ``Tx.cuda``. Two entries of the table that have one opcode in PTX share its name.
+Functions of CUDA C++ are below ``Tx.cuda``. Two table entries with the same PTX opcode share its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of functions of CUDA C++: the compiler emits them, and the simulator does not know what they do."""
+"""Calls of CUDA C++ functions, which the compiler emits and the simulator does not model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NOT_IN_TABLE = frozenset(
 
 
 def not_in_table(path: str) -> bool:
-    """Return whether a path below ``Tx``, as in "ptx.tcgen05.cp", is one that other dialects have and the table lacks.
+    """Return whether a path below ``Tx``, as in "ptx.tcgen05.cp", exists in other dialects but not in the table.
 
-    Beginnings and forms of an instruction's name count: "ptx.st" and "ptx.st.bulk.weak" for "st.bulk".
+    Prefixes and forms of an instruction's name count: "ptx.st" and "ptx.st.bulk.weak" for "st.bulk".
     """
     group, _, rest = path.partition(".")
     whole = f"{rest}."
@@ -44,10 +44,10 @@ def not_in_table(path: str) -> bool:
 def func_call(
     gpu: Machine, thread: Thread, *values: any_value, function: str, source_code: str = "", return_type: str = "void"
 ) -> np.ndarray | None:
-    """Each thread calls `function`, a device function that `source_code` defines, with its values.
+    """Call `function`, a device function that `source_code` defines, with each thread's values.
 
-    Where `tirx_mini.simulate` is given what the function computes (`functions=`), that is its result. Otherwise the
-    simulator goes on with a result of NaN, or 0 for integers, and takes what pointers point to as it is.
+    If `tirx_mini.simulate` receives a definition of the function (`functions=`), it computes the result. Otherwise the
+    simulator continues with a result of NaN, or 0 for integers, and leaves the pointees unchanged.
     """
     known = None if return_type == "void" else thread.computed(function, values, return_type)
     if known is not None:

@@ -1,4 +1,4 @@
-"""Operands and modifiers of instructions: their types, and how the arguments of a call become them."""
+"""Operands and modifiers of instructions: their types and the conversion of call arguments."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .machine import RegisterOperand
 
 
 class OtherSignature(TirxError):
-    """A call whose parameters differ from the instruction's."""
+    """The error for a call whose parameters differ from the instruction's."""
 
 
 class BadCombination(TirxError):
-    """A call whose arguments fit one by one, but not together."""
+    """The error for a call whose arguments fit individually, but not in combination."""
 
 
 class OperandKind(Enum):
@@ -63,17 +63,17 @@ class OperandKind(Enum):
 
     @property
     def is_descriptor(self) -> bool:
-        """Return whether it is a word that the tensor core decodes (`descriptors.describe`)."""
+        """Return whether the operand is a descriptor word of the tensor core (`descriptors.describe`)."""
         return self.value in (TCGEN05, WGMMA, INSTRUCTION)
 
     @property
     def in_shared_memory(self) -> bool:
-        """Return whether it is an address of shared memory, of the CTA or of the cluster."""
+        """Return whether the operand is a shared-memory address, of the CTA or of the cluster."""
         return self in (OperandKind.SHARED, OperandKind.MBARRIER)
 
 
 class Access(Flag):
-    """The use of an operand's registers by an instruction."""
+    """The accesses of an instruction to an operand's registers."""
 
     READ = 1
     WRITE = 2
@@ -158,7 +158,7 @@ class Operand:
     variadic: bool = False
 
     def convert(self, value: object, instruction: str) -> Expr:
-        """`value` as an expression of the operand's type; raises `TirxError`, which names `instruction`."""
+        """Convert `value` to an expression of the operand's type; raises `TirxError`, which names `instruction`."""
         kind, dtype = self.type.kind, self.type.dtype
         needed = f"{self.name!r} of {instruction} needs {self.type.what}"
         expr = self._expression(value, needed)
@@ -173,7 +173,7 @@ class Operand:
         return expr if dtype is None or kind is OperandKind.TENSOR_MAP else cast(dtype, expr)
 
     def _expression(self, value: object, needed: str) -> Expr:
-        """`value` as an expression: a barrier as a pointer to it, a buffer as its address or its first element."""
+        """Convert `value` to an expression: a barrier to a pointer, a buffer to its address or its first element."""
         kind, given = self.type.kind, value
         if kind.in_shared_memory:
             value = at_barrier(value, needed, kind is OperandKind.MBARRIER)
@@ -185,7 +185,7 @@ class Operand:
             raise TirxError(f"{needed}, but {described(given)} is given", about=given) from None
 
     def _fits(self, expr: Expr) -> bool:
-        """Return whether an expression can be the operand, which is no pointer to memory."""
+        """Return whether an expression is valid for this operand, which is no pointer to memory."""
         kind, dtype = self.type.kind, self.type.dtype
         if kind is OperandKind.REGISTERS:
             return isinstance(expr, AddressOf) and expr.buffer.scope == "local"
@@ -200,7 +200,7 @@ class Operand:
         return kind is OperandKind.PREDICATE or not dtype.is_integer or expr.dtype.is_integer or expr.dtype.is_bool
 
     def _pointer(self, expr: Expr, needed: str, given: object) -> Expr:
-        """A pointer to shared or global memory; an integer can be an address of the cluster's shared memory."""
+        """Convert to a pointer to shared or global memory; integers can be shared-memory addresses of the cluster."""
         scope = "shared" if self.type.kind.in_shared_memory else "global"
         if isinstance(expr, BufferLoad) and expr.buffer.scope == "shared":
             raise _stored_there(expr, needed, given)
@@ -214,7 +214,7 @@ class Operand:
         raise TirxError(f"{needed}, but {described(expr)} is given", expr.span, about=given)
 
     def _generic(self, expr: Expr, needed: str, given: object) -> Expr:
-        """A pointer to shared or global memory, or an address of the cluster's shared memory."""
+        """Convert to a pointer to shared or global memory, or to a shared-memory address of the cluster."""
         if isinstance(expr, AddressOf) and expr.buffer.scope in ("global", "shared"):
             return expr
         if isinstance(expr, BufferLoad) and expr.buffer.scope in ("global", "shared"):
@@ -227,7 +227,7 @@ class Operand:
 
 
 def _stored_there(element: BufferLoad, needed: str, given: object) -> TirxError:
-    """The error for an element where a pointer to it is needed."""
+    """Return the error for an element in place of a pointer to it."""
     place = f"{element.buffer.name}.ptr_to([{', '.join(map(repr, element.indices))}])"
     message = f"{needed}, but {described(element)} is the value stored there"
     return TirxError(message, element.span, f"write {place}", about=given)
@@ -243,16 +243,16 @@ class Barriers(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that the kernel has for it."""
+        """The name of the object in the kernel."""
         ...
 
     def ptr_to(self, indices: object) -> Expr:
-        """A pointer to one of the barriers."""
+        """Return a pointer to one of the barriers."""
         ...
 
 
 def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
-    """A pointer to the barrier of an object or a buffer that holds one; any other value as it is.
+    """Return a pointer to the barrier of an object or buffer that holds one; return other values unchanged.
 
     needed: the first clause of the message, as in "'bar' of mbarrier.arrive needs an mbarrier".
     only_barriers: whether a buffer stands for a barrier, too, and not for its own address.
@@ -289,7 +289,7 @@ _POINTED = {dtype: name for name, dtype in REGISTER_TYPES.items() if name[0] in 
 
 
 def pointed_type(operands: Sequence[Expr], instruction: str) -> str:
-    """The PTX type of the elements that the first operand, an address, points to; raises `TirxError` if it has none."""
+    """Return the PTX type of the elements at the first operand, an address; raises `TirxError` if it has none."""
     pointer = operands[0]
     if isinstance(pointer, AddressOf) and pointer.buffer.dtype in _POINTED:
         return _POINTED[pointer.buffer.dtype]
@@ -297,7 +297,7 @@ def pointed_type(operands: Sequence[Expr], instruction: str) -> str:
 
 
 def typed(expr: Expr, kind: str, wanted: OperandType, instruction: str) -> Expr:
-    """An operand whose type the PTX type `kind` decides, as a value of that; others as they are."""
+    """Convert an operand whose type is set by the PTX type `kind`; return other operands unchanged."""
     if wanted.kind is not OperandKind.TYPED:
         return expr
     dtype = DataType(REGISTER_TYPES[kind])
@@ -327,11 +327,11 @@ class Attribute:
 
     @property
     def required(self) -> bool:
-        """Return whether a call must give it a value."""
+        """Return whether calls must provide a value."""
         return self.default is inspect.Parameter.empty
 
     def convert(self, value: object, instruction: str) -> Any:
-        """`value` as the modifier's; raises `TirxError`, which names `instruction`."""
+        """Convert `value` to the modifier's type; raises `TirxError`, which names `instruction`."""
         if isinstance(value, Expr):
             known = getattr(value, "value", None)
             if not isinstance(known, (int, float)):

@@ -1,4 +1,4 @@
-"""Arithmetic of float32 with a rounding mode, of single numbers and of pairs (PTX ISA: "Floating Point Instructions").
+"""float32 arithmetic with a rounding mode, on scalars and pairs (PTX ISA: "Floating Point Instructions").
 
 A pair, .f32x2, is two numbers in a register of 64 bits, the first one in the lower half.
 """
@@ -25,7 +25,7 @@ _FACTS: dict[str, Any] = {
 
 
 def _rounded(exact: Any, rounding: str) -> Any:
-    """Numbers of float64 in float32."""
+    """Round float64 numbers to float32."""
     with np.errstate(all="ignore"):
         near = np.asarray(exact).astype(np.float32)
         back = near.astype(np.float64)
@@ -39,7 +39,7 @@ def _rounded(exact: Any, rounding: str) -> Any:
 
 
 def _sum(x: Any, y: Any, rounding: str) -> Any:
-    """x + y. A zero of operands with different signs is negative where results are rounded down (IEEE 754, 6.3)."""
+    """Return x + y; a zero from operands with different signs is negative when rounding down (IEEE 754, 6.3)."""
     total = sum_to_odd(x, y)
     if rounding != "rm":
         return total
@@ -47,7 +47,7 @@ def _sum(x: Any, y: Any, rounding: str) -> Any:
 
 
 def _compute(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
-    """`function` of float32 values, with one rounding."""
+    """Apply `function` to float32 values and round the result once."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
     with np.errstate(all="ignore"):
         return _flushed(_rounded(function(*flushed), rounding), ftz).astype(np.float32)[()]
@@ -58,7 +58,7 @@ def _flushed(value: Any, ftz: bool) -> np.ndarray:
 
 
 def _pairs(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
-    """The same for pairs, uint64."""
+    """Apply `function` to pairs, as uint64, and round each result once."""
     halves = [np.atleast_1d(np.asarray(value, np.uint64)).view(np.float32).reshape(-1, 2) for value in values]
     result = np.ascontiguousarray(_compute(function, rounding, ftz, *halves), np.float32)
     words = result.view(np.uint64).reshape(-1)
@@ -69,13 +69,13 @@ def _pairs(function: Calculation, rounding: str, ftz: bool, *values: object) -> 
     **_FACTS,
 )  # fmt: skip
 def add_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
-    """The sums of two pairs; with `ftz`, subnormal numbers are zero."""
+    """Return the sums of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: _sum(x, y, rounding), rounding, ftz, a, b)
 
 
 @instruction("sub{.rounding}{.ftz}.f32x2 {result}, {a}, {b};", name="sub.f32x2", min_sm=100, isa="sub", **_FACTS)
 def sub_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
-    """The differences of two pairs; with `ftz`, subnormal numbers are zero."""
+    """Return the differences of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
@@ -83,7 +83,7 @@ def sub_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Roundin
     **_FACTS,
 )  # fmt: skip
 def mul_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Rounding = "rn", ftz: bool = False) -> u64:
-    """The products of two pairs; with `ftz`, subnormal numbers are zero."""
+    """Return the products of two pairs; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y: x * y, rounding, ftz, a, b)
 
 
@@ -91,25 +91,25 @@ def mul_f32x2(gpu: Machine, thread: Thread, a: u64, b: u64, *, rounding: Roundin
 def fma_f32x2(
     gpu: Machine, thread: Thread, a: u64, b: u64, c: u64, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> u64:
-    """The products of two pairs plus a third pair, each with one rounding; with `ftz`, subnormal numbers are zero."""
+    """Return the products of two pairs plus a third pair, each rounded once; with `ftz`, subnormal numbers are zero."""
     return _pairs(lambda x, y, z: _sum(x * y, z, rounding), rounding, ftz, a, b, c)
 
 
 @instruction("add{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="add.f32", min_sm=70, isa="add", **_FACTS)
 def add_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
-    """The sum of two numbers; with `ftz`, subnormal numbers are zero."""
+    """Return the sum of two numbers; with `ftz`, subnormal numbers are zero."""
     return _compute(lambda x, y: _sum(x, y, rounding), rounding, ftz, a, b)
 
 
 @instruction("sub{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="sub.f32", min_sm=70, isa="sub", **_FACTS)
 def sub_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
-    """The difference of two numbers; with `ftz`, subnormal numbers are zero."""
+    """Return the difference of two numbers; with `ftz`, subnormal numbers are zero."""
     return _compute(lambda x, y: _sum(x, -y, rounding), rounding, ftz, a, b)
 
 
 @instruction("mul{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="mul.f32", min_sm=70, isa="mul", **_FACTS)
 def mul_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding = "rn", ftz: bool = False) -> f32:
-    """The product of two numbers; with `ftz`, subnormal numbers are zero."""
+    """Return the product of two numbers; with `ftz`, subnormal numbers are zero."""
     return _compute(lambda x, y: x * y, rounding, ftz, a, b)
 
 
@@ -117,12 +117,12 @@ def mul_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding 
 def fma_f32(
     gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, rounding: Rounding = "rn", ftz: bool = False
 ) -> f32:
-    """a b + c with one rounding, in a rounding mode; with `ftz`, subnormal numbers are zero."""
+    """Return a b + c, rounded once in a rounding mode; with `ftz`, subnormal numbers are zero."""
     return _compute(lambda x, y, z: _sum(x * y, z, rounding), rounding, ftz, a, b, c)
 
 
 def _extreme(function: Callable[[Any, Any], Any], nan: bool, ftz: bool, *values: Any) -> Any:
-    """The least or the greatest number; a NaN is left out, or with `nan` the result."""
+    """Return the least or greatest number, ignoring NaN, or NaN with `nan`."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz) for value in values]
     found = flushed[0]
     for value in flushed[1:]:
@@ -141,30 +141,30 @@ def _with_nan(op: str, operands: str) -> Callable[..., str]:
 
 @instruction(_with_nan("max", "{a}, {b}"), name="max.f32", min_sm=80, isa="max", **_FACTS)
 def max_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
-    """The greater number, where one is NaN the other; with `nan`, NaN where one is."""
+    """Return the greater number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN."""
     return _extreme(greatest, nan, ftz, a, b)
 
 
 @instruction(_with_nan("min", "{a}, {b}"), name="min.f32", min_sm=80, isa="min", **_FACTS)
 def min_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, ftz: bool = False, nan: bool = False) -> f32:
-    """The smaller number, where one is NaN the other; with `nan`, NaN where one is."""
+    """Return the smaller number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN."""
     return _extreme(least, nan, ftz, a, b)
 
 
 @instruction(_with_nan("max", "{a}, {b}, {c}"), name="max3.f32", min_sm=100, isa="max", **_FACTS)
 def max3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
-    """The greatest of three numbers that are not NaN; with `nan`, NaN where one is."""
+    """Return the greatest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN."""
     return _extreme(greatest, nan, ftz, a, b, c)
 
 
 @instruction(_with_nan("min", "{a}, {b}, {c}"), name="min3.f32", min_sm=100, isa="min", **_FACTS)
 def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool = False, nan: bool = False) -> f32:
-    """The smallest of three numbers that are not NaN; with `nan`, NaN where one is."""
+    """Return the smallest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN."""
     return _extreme(least, nan, ftz, a, b, c)
 
 
 def _bfloats(function: Callable[[Any, Any], Any], nan: bool, *values: object) -> Any:
-    """The same for pairs of bfloat16, in 32 bits."""
+    """Return the least or greatest numbers of bfloat16 pairs, in 32 bits."""
     words = [np.atleast_1d(np.asarray(value)).astype(np.uint64) for value in values]
     halves: list[np.ndarray] = []
     for shift in (0, 16):
@@ -177,18 +177,18 @@ def _bfloats(function: Callable[[Any, Any], Any], nan: bool, *values: object) ->
 
 @instruction("max{.nan}.bf16x2 {result}, {a}, {b};", name="max.bf16x2", min_sm=80, isa="max", **_FACTS)
 def max_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
-    """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
+    """Return the greater numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates."""
     return _bfloats(greatest, nan == "NaN", a, b)
 
 
 @instruction("min{.nan}.bf16x2 {result}, {a}, {b};", name="min.bf16x2", min_sm=80, isa="min", **_FACTS)
 def min_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, *, nan: Literal["", "NaN"] = "") -> u32:
-    """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is."""
+    """Return the smaller numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates."""
     return _bfloats(least, nan == "NaN", a, b)
 
 
 def _fused_halves(kind: str, *values: object) -> Any:
-    """a b + c of the halves of three words, each with one rounding."""
+    """Return a b + c of the halves of three words, each rounded once."""
     words = [np.atleast_1d(np.asarray(value, np.uint64)) for value in values]
     result = np.zeros(np.broadcast(*words).shape, np.int64)
     for shift in (0, 16):
@@ -203,11 +203,11 @@ def _fused_halves(kind: str, *values: object) -> Any:
 
 @instruction("fma.rn.f16x2 {result}, {a}, {b}, {c};", name="fma.f16x2", min_sm=70, isa="fma", **_FACTS)
 def fma_f16x2(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
-    """The products of two pairs of float16 plus a third pair, each with one rounding."""
+    """Return the products of two float16 pairs plus a third pair, each rounded once."""
     return _fused_halves("f16", a, b, c)
 
 
 @instruction("fma.rn.bf16x2 {result}, {a}, {b}, {c};", name="fma.bf16x2", min_sm=80, isa="fma", **_FACTS)
 def fma_bf16x2(gpu: Machine, thread: Thread, a: u32, b: u32, c: u32) -> u32:
-    """The products of two pairs of bfloat16 plus a third pair, each with one rounding."""
+    """Return the products of two bfloat16 pairs plus a third pair, each rounded once."""
     return _fused_halves("bf16", a, b, c)

@@ -1,7 +1,7 @@
-"""Arithmetic of float32 on pairs of neighbouring registers, for targets that have it (PTX ISA: "add", .f32x2).
+"""float32 arithmetic on pairs of adjacent registers, for targets that support it (PTX ISA: "add", .f32x2).
 
-A loop over registers becomes one over pairs of them: ``out[r] = acc[r] * scale`` of 64 registers is 32 products of
-pairs. Two stores to neighbours, one after the other, become one of a pair. The IR has vectors of two elements for that.
+A loop over registers becomes a loop over register pairs: ``out[r] = acc[r] * scale`` of 64 registers is 32 products of
+pairs. Two consecutive stores to adjacent registers become one pair store. The IR has vectors of two elements for that.
 Sums, differences, products and fma of pairs of float32 are instructions of `packed`; an operand that both halves share
 stays a scalar. Other instructions between them are executed for each half. No value moves to become half of a pair.
 """
@@ -51,12 +51,12 @@ _HALF = tuple(DataType(name) for name in ("float16", "bfloat16"))
 
 
 def on_pairs(func: PrimFunc) -> PrimFunc:
-    """`func` with arithmetic on pairs where it computes with neighbouring registers of a thread."""
+    """Return `func` with pair arithmetic in place of computations on adjacent registers of a thread."""
     return _Pairs().func(func) if any(map(_has_form_for_pairs, func.nodes)) else func
 
 
 def instruction_on_pairs(expr: Binary | Call) -> Call | None:
-    """The instruction that an operation on a pair is; None for any other operation."""
+    """Return the instruction for an operation on a pair, or None for any other operation."""
     if expr.dtype != PAIR or (isinstance(expr, Call) and expr.op != _FUSED):
         return None
     if isinstance(expr, Call):
@@ -106,7 +106,7 @@ class _Pairs(Mutator):
 
 def _simplified(analyzer: Analyzer, store: BufferStore) -> BufferStore:
     def even(node: Expr) -> Expr:
-        """The quotient of an odd number by an even one is that of the number before it."""
+        """Simplify the quotient of an odd number by an even one to that of the preceding number."""
         divisor = int_value(node.b) if isinstance(node, Binary) and node.op == "//" else None
         if not isinstance(node, Binary) or not divisor or divisor < 0 or divisor % 2:
             return node
@@ -117,11 +117,11 @@ def _simplified(analyzer: Analyzer, store: BufferStore) -> BufferStore:
 
 
 class _NoPair(Exception):
-    """Two values that are no pair, or would have to be moved to become one."""
+    """The signal that two values are no pair, or would have to be moved to form one."""
 
 
 def _both(analyzer: Analyzer, one: BufferStore, other: BufferStore) -> BufferStore | None:
-    """Two stores as one of a pair, with arithmetic on pairs; None where that has no use, or they are no neighbours."""
+    """Merge two stores into a pair store with pair arithmetic; return None if useless or not adjacent."""
     if one.buffer is not other.buffer or one.buffer.scope != "local":
         return None
     if not all(map(_reads_only_its_own, (one, other))):
@@ -138,14 +138,14 @@ def _both(analyzer: Analyzer, one: BufferStore, other: BufferStore) -> BufferSto
 
 
 def _reads_only_its_own(store: BufferStore) -> bool:
-    """Return whether a value depends on no register of the buffer but the one that it is stored to."""
+    """Return whether a stored value depends on no register of the buffer except its destination."""
     loads = [node for node in walk(store.value) if isinstance(node, BufferLoad)]
     same = (load for load in loads if load.buffer.root is store.buffer.root)
     return all(load.buffer is store.buffer and structural_equal(load.indices, store.indices) for load in same)
 
 
 def _neighbours(analyzer: Analyzer, buffer: Buffer, one: Sequence[Expr], other: Sequence[Expr]) -> Expr:
-    """The index of a pair of elements that is one of twice the size. Raises `_NoPair` for any other two."""
+    """Return the index of a pair of adjacent elements, aligned to twice the size; raises `_NoPair` otherwise."""
     if buffer.scalar or len(one) != 1 or isinstance(one[0], Ramp):
         raise _NoPair
     aligned = buffer.byte_offset % (2 * buffer.dtype.itemsize) == 0 and analyzer.divisible(one[0], 2)
@@ -155,7 +155,7 @@ def _neighbours(analyzer: Analyzer, buffer: Buffer, one: Sequence[Expr], other: 
 
 
 def _pair(analyzer: Analyzer, a: Expr, b: Expr) -> Expr:
-    """A vector of two values. Raises `_NoPair` where they are none."""
+    """Return a vector of two values; raises `_NoPair` if they form no pair."""
     wide = a.dtype.with_lanes(2)
     if a.dtype != b.dtype or a.dtype not in (FLOAT32, *_HALF):
         raise _NoPair
@@ -178,12 +178,12 @@ def _pair(analyzer: Analyzer, a: Expr, b: Expr) -> Expr:
 
 
 def _are_products(a: Expr, b: Expr) -> bool:
-    """Return whether both are products, and not the same."""
+    """Return whether both expressions are products, and differ."""
     return all(isinstance(x, Binary) and x.op == "*" for x in (a, b)) and not structural_equal(a, b)
 
 
 def _is_of_halves(call: Call) -> bool:
-    """Return whether an instruction can be executed for each half of a pair of float32."""
+    """Return whether an instruction can be executed separately for each half of a float32 pair."""
     entry = instruction_of(call)
     if entry is None or not (entry.pure and entry.lanewise and entry.ptx):
         return False

@@ -1,4 +1,4 @@
-"""The requests of instruction bodies to a machine, where a request takes several numbers."""
+"""The parameter objects of instruction bodies' requests to a machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MemoryAccess:
 @dataclass(frozen=True)
 class WgmmaProduct:
     """The product of a wgmma. a, b: the layouts of its operands; a_start, b_start: where these lie, in bytes of shared
-    memory. a is None where it is in registers. accumulate: whether the product is added to the registers.
+    memory. a is None if it is in registers. accumulate: whether the product is added to the registers.
     """
 
     shape: InstructionDescriptor
@@ -42,7 +42,7 @@ class WgmmaProduct:
 
     @property
     def registers(self) -> int:
-        """The registers of each thread that hold D; two sums of 16 bits share one."""
+        """The number of registers of each thread that hold D; two 16-bit sums share one."""
         return self.shape.n // (4 if self.shape.d == "float16" else 2)
 
 

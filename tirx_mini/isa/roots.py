@@ -1,6 +1,6 @@
 """Quotients, reciprocals and square roots with a rounding mode (PTX ISA: "div", "rcp", "sqrt").
 
-They are computed exactly, as fractions, and rounded once. Two fractions enclose an irrational root, and both
+Results are computed exactly, as fractions, and rounded once. An irrational root lies between two fractions that
 round to the same number.
 """
 
@@ -28,7 +28,7 @@ _DIGITS = 2 * 1100
 
 
 def _rounded(exact: Fraction, kind: object, rounding: str) -> float:
-    """A positive or negative number in a format."""
+    """Round a nonzero number to a format."""
     digits, smallest, top = _SHAPES[kind]
     size = abs(exact)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
@@ -48,14 +48,14 @@ def _rounded(exact: Fraction, kind: object, rounding: str) -> float:
 
 
 def _root(value: Fraction) -> Fraction:
-    """The square root, or a fraction between it and its neighbours."""
+    """Return the square root, or a fraction between it and its neighbours."""
     scaled = value.numerator * value.denominator << 2 * _DIGITS
     whole = math.isqrt(scaled)
     return Fraction(2 * whole + (whole * whole != scaled), value.denominator << (_DIGITS + 1))
 
 
 def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: Any, rounding: str, *values: Any) -> Any:
-    """`exact` of numbers that have an exact result, and `usual`, NumPy's function, of zeros, infinities and NaN."""
+    """Apply `exact` to operands with an exact result, and NumPy's `usual` to zeros, infinities and NaN."""
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, kind)) for value in values))
     out = np.empty(columns[0].shape, kind)
     for place, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
@@ -72,7 +72,7 @@ def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: An
 def _single(
     exact: Callable[..., Fraction], usual: Callable[..., object], rounding: str, ftz: bool, *values: object
 ) -> Any:
-    """The same in float32, whose subnormal numbers may be zero."""
+    """Apply `exact` or `usual` in float32, optionally flushing subnormal numbers to zero."""
     given = [flushed(np.asarray(value, np.float32)) for value in values] if ftz else values
     result = _compute(exact, usual, np.float32, rounding, *given)
     return flushed(result) if ftz else result
@@ -88,35 +88,35 @@ def _quotient(a: Any, b: Any) -> Any:
 
 @instruction("div{.rounding}{.ftz}.f32 {result}, {a}, {b};", name="div.rounded.f32", isa="div", **_FACTS)
 def div_f32(gpu: Machine, thread: Thread, a: f32, b: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
-    """a / b, rounded once; with `ftz`, subnormal numbers are zero."""
+    """Return a / b, rounded once; with `ftz`, subnormal numbers are zero."""
     return _single(_quotient, np.divide, rounding, ftz, a, b)
 
 
 @instruction("rcp{.rounding}{.ftz}.f32 {result}, {a};", name="rcp.rounded.f32", isa="rcp", **_FACTS)
 def rcp_f32(gpu: Machine, thread: Thread, a: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
-    """1 / a, rounded once; with `ftz`, subnormal numbers are zero."""
+    """Return 1 / a, rounded once; with `ftz`, subnormal numbers are zero."""
     return _single(_reciprocal, _reciprocal, rounding, ftz, a)
 
 
 @instruction("sqrt{.rounding}{.ftz}.f32 {result}, {a};", name="sqrt.rounded.f32", isa="sqrt", **_FACTS)
 def sqrt_f32(gpu: Machine, thread: Thread, a: f32, *, rounding: Rounding, ftz: bool = False) -> f32:
-    """The square root, rounded once; with `ftz`, subnormal numbers are zero."""
+    """Return the square root, rounded once; with `ftz`, subnormal numbers are zero."""
     return _single(_root, np.sqrt, rounding, ftz, a)
 
 
 @instruction("div{.rounding}.f64 {result}, {a}, {b};", name="div.rounded.f64", isa="div", **_FACTS)
 def div_f64(gpu: Machine, thread: Thread, a: f64, b: f64, *, rounding: Rounding) -> f64:
-    """a / b, rounded once."""
+    """Return a / b, rounded once."""
     return _compute(_quotient, np.divide, np.float64, rounding, a, b)
 
 
 @instruction("rcp{.rounding}.f64 {result}, {a};", name="rcp.rounded.f64", isa="rcp", **_FACTS)
 def rcp_f64(gpu: Machine, thread: Thread, a: f64, *, rounding: Rounding) -> f64:
-    """1 / a, rounded once."""
+    """Return 1 / a, rounded once."""
     return _compute(_reciprocal, _reciprocal, np.float64, rounding, a)
 
 
 @instruction("sqrt{.rounding}.f64 {result}, {a};", name="sqrt.rounded.f64", isa="sqrt", **_FACTS)
 def sqrt_f64(gpu: Machine, thread: Thread, a: f64, *, rounding: Rounding) -> f64:
-    """The square root, rounded once."""
+    """Return the square root, rounded once."""
     return _compute(_root, np.sqrt, np.float64, rounding, a)

@@ -1,4 +1,4 @@
-"""PTX's scalar instructions that are operations of the IR: arithmetic, logic, comparison, selection and moves.
+"""PTX scalar instructions that map to IR operations: arithmetic, logic, comparison, selection and moves.
 
 They need no entry in the table: what the compiler writes for the operation, and what the simulator computes, is what
 PTX defines (PTX ISA: "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift
@@ -50,7 +50,7 @@ _OF_UNSIGNED = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 
 
 def bits_as(dtype: DataType, value: object) -> Expr:
-    """`value` in a register of `dtype`: by its bits where it has as many, else converted."""
+    """Return `value` in a register of `dtype`: bit-cast if the sizes match, else converted."""
     if not isinstance(value, Expr) and isinstance(value, (bool, int, float)):
         return const(value, dtype)
     expr = as_expr(value)
@@ -66,7 +66,7 @@ def _unsigned(dtype: DataType) -> DataType:
 
 
 def _wrapped(op: str, a: Expr, b: Expr) -> Expr:
-    """A sum, difference or product that wraps around, which C++ leaves undefined for signed integers."""
+    """Return a wrapping sum, difference or product, which C++ leaves undefined for signed integers."""
     if not a.dtype.is_signed or not a.dtype.is_integer:
         return binary(op, a, b)
     bare = _unsigned(a.dtype)
@@ -74,7 +74,7 @@ def _wrapped(op: str, a: Expr, b: Expr) -> Expr:
 
 
 def _magnitude(a: Expr) -> Expr:
-    """The absolute value of a float, a pair of halves, or an integer."""
+    """Return the absolute value of a float, a pair of halves, or an integer."""
     if a.dtype.is_float:
         bare = _unsigned(a.dtype)
         return reinterpret(a.dtype, binary("&", reinterpret(bare, a), const((1 << (a.dtype.bits - 1)) - 1, bare)))
@@ -89,14 +89,14 @@ def _negated(a: Expr) -> Expr:
 
 
 def _flushed(a: Expr) -> Expr:
-    """A float32 whose subnormal numbers are zero, with their sign."""
+    """Replace a subnormal float32 by zero of the same sign."""
     bare = reinterpret("uint32", a)
     small = binary("==", binary("&", bare, const(0x7F800000, "uint32")), const(0, "uint32"))
     return reinterpret("float32", select(small, binary("&", bare, const(0x80000000, "uint32")), bare))
 
 
 def _shifted(op: str, a: Expr, count: Expr) -> Expr:
-    """A shift; by as many bits as the value has, or more, all of it is gone, or its sign is left."""
+    """Return a shift; shifting by the width or more leaves zero, or copies of the sign."""
     size = a.dtype.bits
     last = const(size - 1, "uint32")
     if op == ">>" and a.dtype.is_signed:
@@ -106,7 +106,7 @@ def _shifted(op: str, a: Expr, count: Expr) -> Expr:
 
 
 def _quotient(a: Expr, b: Expr) -> Expr:
-    """The quotient, cut off towards zero."""
+    """Return the quotient, truncated towards zero."""
     if not a.dtype.is_signed:
         return binary("//", a, b)
     bare, zero = _unsigned(a.dtype), const(0, a.dtype)
@@ -120,7 +120,7 @@ def _remainder(a: Expr, b: Expr) -> Expr:
 
 
 def _wide(a: Expr, b: Expr) -> Expr:
-    """The product of twice the width."""
+    """Return the double-width product."""
     double = DataType(f"{a.dtype.code}{2 * a.dtype.bits}")
     return binary("*", cast(double, a), cast(double, b))
 
@@ -130,7 +130,7 @@ def _high(a: Expr, b: Expr) -> Expr:
 
 
 def _extreme(op: str) -> Binary:
-    """The lesser or the greater number; of floats, a NaN is left out, and -0 is less than +0."""
+    """Return a function for the lesser or greater number; for floats, NaN is ignored and -0 is less than +0."""
 
     def chosen(a: Expr, b: Expr) -> Expr:
         if not a.dtype.is_float:
@@ -145,7 +145,7 @@ def _extreme(op: str) -> Binary:
 
 
 def _each_half(function: Compute, half: DataType) -> Callable[..., Expr]:
-    """`function` of the halves of packed words."""
+    """Return a function that applies `function` to both halves of packed words."""
 
     def packed(*words: Expr) -> Expr:
         low = [reinterpret(half, cast("uint16", word)) for word in words]
@@ -170,7 +170,7 @@ def _inverted(a: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class Row:
-    """Instructions of one name.
+    """Instructions with the same name.
 
     words: what follows the name before the type. types: the types that they have. compute: of operands of the type.
     operands: the types of operands that are not the instruction's, by their places. result: that of the result, where
@@ -196,31 +196,31 @@ def _compared(op: str) -> Binary:
 
 
 def _unordered(a: Expr, b: Expr) -> Expr:
-    """Return whether a number of the two is a NaN."""
+    """Return whether either number is NaN."""
     return binary("or", binary("!=", a, a), binary("!=", b, b))
 
 
 def _of_numbers(op: str) -> Binary:
-    """A comparison of floats that is false where one is a NaN."""
+    """Return a float comparison that is false if either operand is NaN."""
     if op != "!=":
         return _compared(op)
     return lambda a, b: binary("or", binary("<", a, b), binary(">", a, b))
 
 
 def _or_nan(op: str) -> Binary:
-    """A comparison of floats that is true where one is a NaN."""
+    """Return a float comparison that is true if either operand is NaN."""
     return lambda a, b: binary("or", _unordered(a, b), binary(op, a, b))
 
 
 def _flag(kind: str, compute: Binary) -> Binary:
-    """All bits, or 1.0, where a comparison holds; else 0."""
+    """Return a function with all bits set, or 1.0, if a comparison holds, else 0."""
     dtype = TYPES[kind]
     yes = const(1.0, dtype) if dtype.is_float else const((1 << dtype.bits) - 1, dtype)
     return lambda a, b: select(compute(a, b), yes, const(0, dtype))
 
 
 def _copied_sign(a: Expr, b: Expr) -> Expr:
-    """`b` with the sign of `a`."""
+    """Return `b` with the sign of `a`."""
     bare = _unsigned(a.dtype)
     sign = const(1 << (a.dtype.bits - 1), bare)
     parts = binary("&", reinterpret(bare, a), sign), binary("&", reinterpret(bare, b), const(sign.value - 1, bare))
@@ -228,7 +228,7 @@ def _copied_sign(a: Expr, b: Expr) -> Expr:
 
 
 def _exponent(a: Expr) -> tuple[Expr, Expr, int]:
-    """The exponent and the fraction of a float, as they are in its bits, and the exponent of infinity."""
+    """Return the exponent bits and fraction bits of a float, and the exponent of infinity."""
     bare, size = _unsigned(a.dtype), {32: 23, 64: 52}[a.dtype.bits]
     most = (1 << (a.dtype.bits - 1 - size)) - 1
     word = reinterpret(bare, a)
@@ -237,7 +237,7 @@ def _exponent(a: Expr) -> tuple[Expr, Expr, int]:
 
 
 def _property(word: str) -> Unary:
-    """testp: a property of a float."""
+    """Return a function that tests a property of a float (testp)."""
 
     def held(a: Expr) -> Expr:
         exponent, fraction, most = _exponent(a)
@@ -257,7 +257,7 @@ def _property(word: str) -> Unary:
 
 
 def _low_24(a: Expr) -> Expr:
-    """The lowest 24 bits, with their sign."""
+    """Return the lowest 24 bits, sign-extended."""
     if not a.dtype.is_signed:
         return binary("&", a, const(0xFFFFFF, a.dtype))
     return binary(">>", cast(a.dtype, binary("<<", cast("uint32", a), const(8, "uint32"))), const(8, a.dtype))
@@ -272,7 +272,7 @@ def _product_24(part: str) -> Binary:
 
 
 def _approximate(name: str) -> Unary:
-    """An approximation of single precision, rounded to half precision, which the ISA bounds more loosely."""
+    """Return a single-precision approximation rounded to half precision, within the ISA's looser bound."""
 
     def value(a: Expr) -> Expr:
         entry = TABLE[name]
@@ -283,7 +283,7 @@ def _approximate(name: str) -> Unary:
 
 
 def _mask(kind: str) -> Binary:
-    """bmsk: as many bits as `width` from `start` on; more than there are are cut off, or counts wrap around."""
+    """Return a function for bmsk: `width` one bits from `start`; excess is clamped, or counts wrap around."""
 
     def bits(start: Expr, width: Expr) -> Expr:
         if kind == "wrap":
@@ -296,7 +296,7 @@ def _mask(kind: str) -> Binary:
 
 
 def _extended(kind: str) -> Binary:
-    """szext: the lowest bits of a number, extended by zeros or by their sign."""
+    """Return a function for szext: the lowest bits of a number, zero- or sign-extended."""
 
     def value(a: Expr, count: Expr) -> Expr:
         all_bits = const(32, "uint32")
@@ -308,7 +308,7 @@ def _extended(kind: str) -> Binary:
 
 
 def _dot_2(half: str, a_type: str, b_type: str) -> Compute:
-    """dp2a: c plus the products of the halves of `a` and of two bytes of `b`."""
+    """Return a function for dp2a: c plus the products of the halves of `a` and two bytes of `b`."""
 
     def part(word: Expr, size: int, place: int, kind: str) -> Expr:
         dtype = DataType(f"{'int' if kind == 's32' else 'uint'}{size}")
@@ -396,7 +396,7 @@ class Scalar:
     compute: Compute
 
     def __call__(self, *args: object) -> Expr:
-        """The value, as an expression. Raises `TirxError` for another number of operands."""
+        """Return the value as an expression; raises `TirxError` for a wrong number of operands."""
         if len(args) != len(self.operands):
             count = f"{len(self.operands)} operand{'s' * (len(self.operands) != 1)}"
             raise TirxError(f"{self.opcode} takes {count} after the register of its result, but {len(args)} are given")
@@ -415,7 +415,7 @@ def _of(row: Row, kind: str) -> Scalar:
 
 @lru_cache(maxsize=1)
 def scalars() -> Mapping[str, Scalar]:
-    """All of them by their opcodes."""
+    """Return all scalar instructions by opcode."""
     found: dict[str, Scalar] = {}
     for row in ROWS:
         for kind in row.types:
@@ -427,12 +427,12 @@ def scalars() -> Mapping[str, Scalar]:
 
 
 def scalar(opcode: str) -> Scalar | None:
-    """The instruction of an opcode; None where it is none of these."""
+    """Return the instruction of an opcode, or None if it is not a scalar instruction."""
     return scalars().get(opcode)
 
 
 def next_words(opcode: str) -> Iterator[str]:
-    """The parts that may come next in the opcode of one of these."""
+    """Yield the words that may follow in the opcode of a scalar instruction."""
     begun = f"{opcode}."
     yield from dict.fromkeys(
         each[len(begun) :].partition(".")[0] for each in scalars() if each.startswith(begun)

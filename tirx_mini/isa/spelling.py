@@ -1,8 +1,8 @@
-"""Instructions by their opcodes in PTX: ``mbarrier.init.shared::cta.b64``, as newer kernels of TIRx spell them.
+"""Instructions by PTX opcode: ``mbarrier.init.shared::cta.b64``, as newer TIRx kernels spell them.
 
 Nothing is listed here: the opcode, its modifiers and the order of the operands follow from the PTX of each entry. A
-part of the opcode that names a modifier's value gives the modifier that value; parts that PTX lets out
-(`Facts.implied`) may be there or not. In a name of Python, ``::`` is two underscores, and a keyword has one behind it
+opcode part that names a modifier's value sets the modifier; parts that PTX allows to omit
+(`Facts.implied`) are optional. In a name of Python, ``::`` is two underscores, and a keyword has one behind it
 (``fence.proxy.async_.shared__cta``).
 """
 
@@ -32,7 +32,7 @@ _WIDE = re.compile(r"\s*cvt\.u32\.u8 (\{\w+\}), (\w+);")
 
 
 class _Number(str):
-    """Stands for any number in the PTX of an entry, as a mask of several CTAs where it is one."""
+    """A placeholder for any number in the PTX of an entry, or for a mask of several CTAs."""
 
     def bit_count(self) -> int:
         return 2
@@ -41,14 +41,14 @@ class _Number(str):
 @dataclass(frozen=True)
 class Part:
     """A part of an opcode. values: what it can be, with the modifiers that it then gives; absent: those without it, or
-    None where it must be there. number: the modifier whose number is in it, with what is around."""
+    None if it must be there. number: the modifier whose number is in it, with what is around."""
 
     values: Mapping[str, Mapping[str, object]]
     absent: Mapping[str, object] | None = None
     number: tuple[str, str, str] | None = None
 
     def given(self, word: str) -> Mapping[str, object] | None:
-        """The modifiers that `word` in this place gives, or None where it cannot be here."""
+        """Return the modifiers that `word` sets in this position, or None if it is not allowed here."""
         if self.number is not None:
             name, before, after = self.number
             inner = word[len(before) : len(word) - len(after)]
@@ -72,7 +72,7 @@ class Form:
     places: tuple[str | int, ...]
 
     def read(self, words: Sequence[str]) -> Iterator[tuple[Mapping[str, object], tuple[Part, ...]]]:
-        """The ways to read the words as the beginning of the opcode: (modifiers, the parts that are left)."""
+        """Yield the ways to read the words as an opcode prefix: (modifiers, remaining parts)."""
         yield from self._read(tuple(words), self.parts, dict(self.attrs))
 
     def _read(
@@ -90,27 +90,27 @@ class Form:
             yield from self._read(words[1:], parts, attrs)
 
     def _implied(self, part: Part) -> bool:
-        """Return whether PTX lets the part out."""
+        """Return whether PTX allows the part to be omitted."""
         return bool(part.values) and set(part.values) <= set(self.entry.implied)
 
     def ends(self, rest: Sequence[Part]) -> bool:
-        """Return whether an opcode may end where these parts are left."""
+        """Return whether an opcode may end with these parts remaining."""
         return all(part.absent is not None or self._implied(part) for part in rest)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An instruction that an opcode names, with its modifiers and the places of its operands."""
+    """An instruction that an opcode names, with its modifiers and operand positions."""
 
     entry: Instruction
     attrs: Mapping[str, object]
     places: tuple[str | int, ...]
 
     def arguments(self, args: Sequence[object]) -> tuple[tuple[object, ...], dict[str, object], tuple[object, ...]]:
-        """(operands, modifiers, destination) of a call with arguments in the order of PTX.
+        """Return (operands, modifiers, destination) of a call with arguments in PTX order.
 
-        The destination, an argument before the others, is optional; so are the numbers that PTX has in fixed places.
-        Raises `TirxError` where the arguments do not fit.
+        The destination, an argument before the others, is optional; so are the numbers at fixed positions in PTX.
+        Raises `TirxError` if the arguments do not fit.
         """
         places = [place for place in self.places if place != "result"]
         named = [place for place in places if isinstance(place, str)]
@@ -144,7 +144,7 @@ class Reading:
 
 
     def _gathered(self, flat: list[object], named: Sequence[str]) -> list[object]:
-        """The arguments, with the registers of each operand, given one by one, as a tuple."""
+        """Gather the separately given registers of each operand into a tuple."""
         counts = self.entry.register_counts(self.attrs)
         many = [counts.get(place, 1) for place in named]
         if len(flat) == len(named) or len(flat) != sum(many):
@@ -155,7 +155,7 @@ class Reading:
 
 
 def _in_registers(arg: object) -> bool:
-    """Return whether an argument is a place in registers."""
+    """Return whether an argument is a register location."""
     pointer = arg.data if isinstance(arg, Buffer) else arg
     return isinstance(pointer, AddressOf) and pointer.buffer.scope == "local"
 
@@ -176,7 +176,7 @@ def _plain(opcode: str) -> str:
 
 
 def readings(opcode: str) -> list[Reading]:
-    """The instructions that an opcode names in full."""
+    """Return the instructions that match a complete opcode."""
     opcode = _plain(opcode)
     found: dict[tuple[str, tuple[str | int, ...]], Reading] = {}
     words = opcode.split(".")
@@ -189,7 +189,7 @@ def readings(opcode: str) -> list[Reading]:
 
 
 def continuations(opcode: str) -> list[str]:
-    """Return the words that may follow in an opcode; none where no opcode begins like this."""
+    """Return the words that may follow an opcode prefix, or an empty list if no opcode has this prefix."""
     words = _plain(opcode).split(".")
     found: dict[str, None] = {}
     for form in _forms(words[0]):
@@ -205,7 +205,7 @@ def continuations(opcode: str) -> list[str]:
 
 
 def opcode_of(name: str) -> str:
-    """A part of an opcode as a name of Python spells it."""
+    """Return the opcode part spelled by a Python name."""
     word = name.replace("__", "::")
     if word.startswith("_") and word[1:2].isdigit():
         word = word[1:]
@@ -218,7 +218,7 @@ def _number(arg: object) -> int | None:
 
 @lru_cache(maxsize=256)
 def _forms(first: str) -> tuple[Form, ...]:
-    """The forms of the instructions whose opcode begins with this word."""
+    """Return the forms of instructions whose opcode begins with this word."""
     return tuple(form for form in _all_forms() if form.parts[0].given(first) is not None)
 
 
@@ -228,7 +228,7 @@ def _all_forms() -> tuple[Form, ...]:
 
 
 def _forms_of(entry: Instruction) -> Iterator[Form]:
-    """The forms of an entry, one for each text that its PTX can be. Sequences of instructions have none."""
+    """Yield the forms of an entry, one for each possible PTX text; instruction sequences have none."""
     attributes = {attribute.name: attribute for attribute in entry.attributes}
     if isinstance(entry.ptx, str):
         texts = iter([(entry.ptx, dict[str, object]())])
@@ -255,7 +255,7 @@ def _forms_of(entry: Instruction) -> Iterator[Form]:
 
 
 def _texts(entry: Instruction, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The PTX of an entry for all values of the modifiers that its template distinguishes."""
+    """Yield the PTX of an entry for all modifier values that its template distinguishes."""
     assert callable(entry.ptx)
     named = [name for name in inspect.signature(entry.ptx).parameters if name in attributes]
     every = {name: "{" + name + "}" for name in attributes}

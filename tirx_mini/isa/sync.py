@@ -1,4 +1,4 @@
-"""Barriers of a CTA, a cluster and a warp."""
+"""Barriers of a CTA, a cluster, a grid and a warp."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bar_sync_all(gpu: Machine, thread: Thread, barrier_id: u32) -> Blocking:
 
 
 def _for_all(result: object, condition: object) -> Any:
-    """A result that all lanes get, as an array where the operand is one."""
+    """Return a result shared by all lanes, as an array if the operand is one."""
     return np.full(32, result) if isinstance(condition, np.ndarray) else result
 
 
@@ -38,7 +38,7 @@ def _for_all(result: object, condition: object) -> Any:
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_and(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
-    """Wait until every thread of the CTA has arrived; whether the condition holds in all of them."""
+    """Wait until every thread of the CTA arrives; return whether the condition holds in all threads."""
     count = yield from gpu.bar_count(thread, barrier_id, np.logical_not(condition))
     return _for_all(count == 0, condition)
 
@@ -49,7 +49,7 @@ def bar_red_and(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) 
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_or(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_pred:
-    """Wait until every thread of the CTA has arrived; whether the condition holds in some of them."""
+    """Wait until every thread of the CTA arrives; return whether the condition holds in any thread."""
     count = yield from gpu.bar_count(thread, barrier_id, condition)
     return _for_all(count > 0, condition)
 
@@ -60,7 +60,7 @@ def bar_red_or(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -
     issued_by=Scope.WARP, min_sm=70, isa="bar, barrier", cost="barrier", awaits="bar.sync",
 )  # fmt: skip
 def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred) -> waited_u32:
-    """Wait until every thread of the CTA has arrived; in how many of them the condition holds."""
+    """Wait until every thread of the CTA arrives; return the number of threads in which the condition holds."""
     count = yield from gpu.bar_count(thread, barrier_id, condition)
     return _for_all(count, condition)
 
@@ -76,7 +76,7 @@ def bar_red_popc(gpu: Machine, thread: Thread, barrier_id: u32, condition: pred)
     awaits="bar.sync",
 )
 def bar_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
-    """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps."""
+    """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads, in whole warps, arrive."""
     return gpu.bar_sync(thread, barrier_id, threads)
 
 
@@ -102,7 +102,7 @@ def bar_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> N
     cuda=CudaName("cuda_warp_sync"),
 )
 def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
-    """Wait for all lanes of the warp, and order their accesses (`__syncwarp`)."""
+    """Synchronise all lanes of the warp, and order their accesses (`__syncwarp`)."""
     gpu.warp_sync(thread)
 
 
@@ -117,7 +117,7 @@ def bar_warp_sync(gpu: Machine, thread: Thread) -> None:
     awaits="bar.sync",
 )
 def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> Blocking:
-    """As `bar.sync`, but the lanes of a warp may come to it on different ways; each active one arrives."""
+    """Act as `bar.sync` for lanes of a warp that may have diverged; each active lane arrives."""
     return gpu.bar_sync(thread, barrier_id, threads, aligned=False)
 
 
@@ -131,7 +131,7 @@ def barrier_sync(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) ->
     cost="barrier",
 )
 def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) -> None:
-    """As `bar.arrive`, but the lanes of a warp may come to it on different ways; each active one arrives."""
+    """Act as `bar.arrive` for lanes of a warp that may have diverged; each active lane arrives."""
     gpu.bar_arrive(thread, barrier_id, threads, aligned=False)
 
 
@@ -144,7 +144,7 @@ def barrier_arrive(gpu: Machine, thread: Thread, barrier_id: u32, threads: u32) 
     cost="sync",
 )
 def bar_warp_sync_mask(gpu: Machine, thread: Thread, mask: u32) -> None:
-    """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`)."""
+    """Synchronise the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`)."""
     gpu.lanes_sync(thread, mask)
 
 
@@ -160,9 +160,9 @@ def bar_warp_sync_mask(gpu: Machine, thread: Thread, mask: u32) -> None:
     grid_wide=True,
 )
 def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
-    """Wait until every thread of the grid has arrived, and see what all of them did.
+    """Wait until every thread of the grid arrives, and observe the earlier accesses of all.
 
-    The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+    The kernel is launched cooperatively: all of its CTAs must be resident at the same time.
     """
     return gpu.grid_sync(thread)
 
@@ -179,7 +179,7 @@ def grid_sync(gpu: Machine, thread: Thread) -> Blocking:
 def barrier_cluster_arrive(gpu: Machine, thread: Thread, *, aligned: bool = True) -> None:
     """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
-    aligned: all lanes of the warp are at this instruction.
+    aligned: all lanes of the warp execute this instruction together.
     """
     gpu.cluster_arrive(thread, aligned=aligned)
 
@@ -193,7 +193,7 @@ def barrier_cluster_arrive(gpu: Machine, thread: Thread, *, aligned: bool = True
     cost="barrier",
 )
 def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread, *, aligned: bool = True) -> None:
-    """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there."""
+    """Arrive as `barrier.cluster.arrive` without releasing accesses, for threads that only signal their arrival."""
     gpu.cluster_arrive(thread, releases=False, aligned=aligned)
 
 
@@ -210,7 +210,7 @@ def barrier_cluster_arrive_relaxed(gpu: Machine, thread: Thread, *, aligned: boo
 def barrier_cluster_wait(gpu: Machine, thread: Thread, *, aligned: bool = True) -> Blocking:
     """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
-    aligned: all lanes of the warp are at this instruction.
+    aligned: all lanes of the warp execute this instruction together.
     """
     yield from gpu.cluster_wait(thread, aligned=aligned)
 

@@ -57,23 +57,23 @@ FAMILIES = (
 
 
 class Overloads:
-    """The instructions that kernels call by one name; the arguments of a call select one of them."""
+    """The instructions with the same name, of which a call's arguments select one."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.entries: list[tuple[Instruction, Alias]] = []
 
     def call(self, *args: object, span: Span | None = None, as_written: bool = False, **kwargs: object) -> Call:
-        """A call of the first one whose signature the arguments fit; raises `TirxError` where they fit none.
+        """Return a call of the first instruction that fits the arguments; raises `TirxError` if none does.
 
-        as_written: whether the call remembers how it is written, for the printer.
+        as_written: whether the call records its source text, for the printer.
         """
         return self.guarded(*args, span=span, as_written=as_written, **kwargs)[0]
 
     def guarded(
         self, *args: object, span: Span | None = None, as_written: bool = False, **kwargs: object
     ) -> tuple[Call, Any]:
-        """The same, and the condition under which the call is executed (`Alias.guard`); None where it always is."""
+        """Return a call and its execution condition (`Alias.guard`), or None if it is unconditional."""
         error: TirxError | None = None
         entries = self.entries
         if args and isinstance(args[0], (str, bool)):  # a modifier comes first, as in some of TVM's own orders
@@ -95,7 +95,7 @@ class Overloads:
 
 
 def _without_guard(kwargs: Mapping[str, object], alias: Alias) -> tuple[dict[str, Any], Any]:
-    """The arguments of a call besides its guard, and the guard; None where there is no condition."""
+    """Split the arguments of a call from its guard, which is None without a condition."""
     given = dict(kwargs)
     (always,) = alias.order[alias.guard]
     condition = given.pop(alias.guard, always)
@@ -103,14 +103,14 @@ def _without_guard(kwargs: Mapping[str, object], alias: Alias) -> tuple[dict[str
 
 
 def _fits(refused: TirxError) -> int:
-    """The degree to which refused arguments fit a signature. The message of the one that they fit best is shown."""
+    """Return how well refused arguments fit a signature, to select the message of the best fit."""
     return 2 if isinstance(refused, BadCombination) else 0 if isinstance(refused, OtherSignature) else 1
 
 
 def _written(
     path: str, entry: Instruction, alias: Alias, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Written:
-    """The text of a call, for the printer."""
+    """Return the text of a call, for the printer."""
     fixed = [operand.name for operand in entry.operands if not operand.variadic]
     modifiers = [each.name for each in entry.attributes]
     slots = fixed if len(fixed) < len(entry.operands) else [*fixed, *modifiers]  # after operands of any number, by name
@@ -122,7 +122,7 @@ def _written(
 
 
 def table_of(modules: tuple[ModuleType, ...]) -> dict[str, Instruction]:
-    """The entries in `modules` by name."""
+    """Return the entries in `modules` by name."""
     table: dict[str, Instruction] = {}
     for module in modules:
         for entry in vars(module).values():
@@ -134,7 +134,7 @@ def table_of(modules: tuple[ModuleType, ...]) -> dict[str, Instruction]:
 
 
 def aliases(entry: Instruction, languages: Sequence[Spellings]) -> tuple[Alias, ...]:
-    """The names of an instruction in some languages, its own first; a function of CUDA's library has two."""
+    """Return the names of an instruction in some languages, its own first; a CUDA library function has two."""
     own = [each for language in languages for each in language.of(entry.name)]
     kinds = {o.name: [n for each in languages for n in each.operands.get(o.type.kind, ())] for o in entry.operands}
     parameters = {other: name for name, others in kinds.items() for other in others}
@@ -155,9 +155,9 @@ def aliases(entry: Instruction, languages: Sequence[Spellings]) -> tuple[Alias, 
 
 
 class Names(Mapping[str, Overloads]):
-    """Instructions by the names under which kernels call them, in the course's dialect and in those of front ends.
+    """The instructions by call name, in the course's dialect and in the front ends' dialects.
 
-    It is made when it is first used: front ends need the table.
+    The mapping is built on first use, because front ends need the table.
     """
 
     def __init__(self, table: Mapping[str, Instruction]) -> None:
@@ -176,7 +176,7 @@ class Names(Mapping[str, Overloads]):
         return found
 
     def of(self, entry: Instruction) -> tuple[Alias, ...]:
-        """The names of an instruction, its own first."""
+        """Return the names of an instruction, its own first."""
         return aliases(entry, self._languages)
 
     def __getitem__(self, path: str) -> Overloads:
@@ -194,18 +194,18 @@ NAMES = Names(TABLE)
 
 
 def instruction_of(node: object) -> Instruction | None:
-    """The instruction that an IR node calls; None for any other node, and for a call of an unknown one."""
+    """Return the instruction that an IR node calls, or None for other nodes and unknown instructions."""
     return TABLE.get(node.op) if isinstance(node, Call) else None
 
 
 def masked_at_run_time(node: object) -> bool:
-    """Return whether a call is a multicast whose CTAs are an operand."""
+    """Return whether a call is a multicast with a run-time CTA mask."""
     entry = instruction_of(node)
     return entry is not None and any(operand.name == "cta_mask" for operand in entry.operands)
 
 
 def instructions(node: Stmt | Expr | PrimFunc) -> Iterator[Instruction]:
-    """The instructions that are called in a statement, an expression or a function, in program order."""
+    """Yield the instructions called in a statement, an expression or a function, in program order."""
     for part in node.of(Call) if isinstance(node, PrimFunc) else walk(node):
         entry = instruction_of(part)
         if entry is not None:

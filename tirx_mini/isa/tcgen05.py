@@ -51,9 +51,9 @@ MASK16 = """{
 def tcgen05_alloc(
     gpu: Machine, thread: Thread, dst: SharedAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
 ) -> Blocking:
-    """One warp allocates `n_cols` columns (32, 64, … 512) and writes their address to `dst`; waits until they are free.
+    """Allocate `n_cols` columns (32, 64, … 512) as one warp, after waiting for free ones; write their address to `dst`.
 
-    With cta_group = 2 a warp in each CTA of the pair does so.
+    With cta_group = 2, a warp in each CTA of the pair must execute it.
     """
     address = yield from gpu.tmem_alloc(thread, thread.uniform(n_cols, "the number of columns"), cta_group)
     gpu.write_shared(thread, thread.uniform(dst, "the destination"), address)
@@ -70,7 +70,7 @@ def tcgen05_alloc(
 def tcgen05_dealloc(
     gpu: Machine, thread: Thread, addr: TmemAddress, n_cols: u32, *, cta_group: Literal[1, 2] = 1
 ) -> None:
-    """One warp frees an allocation, by its address and number of columns, before the CTA ends."""
+    """Free an allocation as one warp, given its address and number of columns, before the CTA ends."""
     gpu.tmem_dealloc(
         thread, thread.uniform(addr, "the address"), thread.uniform(n_cols, "the number of columns"), cta_group
     )
@@ -85,7 +85,7 @@ def tcgen05_dealloc(
     cost="sync",
 )
 def tcgen05_relinquish_alloc_permit(gpu: Machine, thread: Thread, *, cta_group: Literal[1, 2] = 1) -> None:
-    """Give up the CTA's permit to allocate: it will not allocate again, and other CTAs on the SM may."""
+    """Give up the CTA's permit to allocate, so that other CTAs on the SM may allocate."""
     gpu.tmem_relinquish(thread, cta_group)
 
 
@@ -113,10 +113,10 @@ def tcgen05_mma(
     cta_group: Literal[1, 2] = 1,
     kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
 ) -> None:
-    """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+    """Issue D = A Bᵀ (+ D if `accumulate`) from one thread: A [M, K], B [N, K] in shared memory, D in tensor memory.
 
-    Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
-    and of D's.
+    The MMA is asynchronous; a commit signals its end. With cta_group = 2, each CTA of the pair holds half of the rows
+    of A, B and D.
     """
     a, start_a = smem_operand(thread, "A", a_desc)
     b, start_b = smem_operand(thread, "B", b_desc)
@@ -150,9 +150,9 @@ def tcgen05_mma_a_in_tmem(
     cta_group: Literal[1, 2] = 1,
     kind: Literal["f16", "tf32", "f8f6f4", "i8"] = "f16",
 ) -> None:
-    """The same with A in tensor memory: row r in the lane of row r of D, its elements packed along K into columns.
+    """Issue the MMA with A in tensor memory: row r in the lane of row r of D, packed along K into columns.
 
-    Where D has its columns in two parts (M = 128 of a pair), each part has rows of A of its own beside it.
+    If D has its columns in two parts (M = 128 of a pair), each part has its own rows of A beside it.
     """
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
@@ -161,13 +161,13 @@ def tcgen05_mma_a_in_tmem(
 
 
 def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescriptor, int]:
-    """The layout of operand A or B in shared memory, and the address where it begins, from its descriptor."""
+    """Return the shared-memory layout and start address of operand A or B from its descriptor."""
     layout = decoded(thread, f"operand {name}", SmemDescriptor.decode, descriptor & ~START_BITS)
     return layout, (descriptor & START_BITS) << 4
 
 
 def decoded(thread: Thread, operand: str, decode: Callable[..., object], *word: object, what: str = "an MMA") -> Any:
-    """The result of `decode` for a word; a fault where it raises `ValueError`. operand: of `what`, for the message."""
+    """Return the decoded word; raises a fault if `decode` raises `ValueError`. operand: of `what`, for the message."""
     try:
         return decode(*word)
     except ValueError as error:
@@ -199,9 +199,9 @@ def _commit(cta_group: int, cta_mask: int | None) -> str:
 def tcgen05_commit(
     gpu: Machine, thread: Thread, bar: MbarrierAddress, *, cta_group: Literal[1, 2] = 1, cta_mask: int | None = None
 ) -> None:
-    """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+    """Arrive once at `bar` when all MMAs issued by this thread are complete; implies fence::before_thread_sync.
 
-    With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+    With several bits in `cta_mask` (bit r for cluster rank r), arrive at the barrier at the same offset in each CTA
     of the mask.
     """
     mask = cta_mask if cta_mask is not None and multicasts(cta_mask) else None
@@ -220,7 +220,7 @@ def _registers(shape: str, num: int) -> int:
 
 @cache
 def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
-    """(lane, column) of register r of thread t, int[num registers, 32], relative to the warp's lanes and the address.
+    """Return (lane, column) of register r of thread t, int[num registers, 32], relative to warp lanes and address.
 
     PTX ISA: "tcgen05 data movement shape" (matrix fragments).
     """
@@ -266,7 +266,7 @@ def tcgen05_ld(
     shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
 ) -> None:
-    """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
+    """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
     32x32b: register i of thread t is column i of lane t.
     """
@@ -294,7 +294,7 @@ def tcgen05_st(
     shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
 ) -> None:
-    """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st."""
+    """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st."""
     lanes, columns = _places(shape, num)
     gpu.tmem_store(thread, thread.uniform(addr, "the address"), lanes, columns, src)
 
@@ -311,7 +311,7 @@ def tcgen05_st(
     awaits="tcgen05.ld",
 )
 def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
-    """Wait for the warp's earlier tcgen05.ld: registers hold their values, and tensor memory has been read."""
+    """Wait for the warp's earlier tcgen05.ld to complete, with the values in registers."""
     gpu.tmem_wait(thread, True)
 
 
@@ -327,7 +327,7 @@ def tcgen05_wait_ld(gpu: Machine, thread: Thread) -> None:
     awaits="tcgen05.st",
 )
 def tcgen05_wait_st(gpu: Machine, thread: Thread) -> None:
-    """Wait for the warp's earlier tcgen05.st: tensor memory holds their values."""
+    """Wait for the warp's earlier tcgen05.st to complete, with the values in tensor memory."""
     gpu.tmem_wait(thread, False)
 
 

@@ -1,6 +1,6 @@
-"""tcgen05.mma with operands that plain products do not have, and tcgen05.mma.ws (PTX ISA: "tcgen05.mma").
+"""tcgen05.mma with lane masks and input scaling, and tcgen05.mma.ws (PTX ISA: "tcgen05.mma").
 
-A lane of tensor memory whose bit is set in disable-output-lane stays as it is. scale-input-d divides D by a power of
+A lane of tensor memory whose bit is set in disable-output-lane remains unchanged. scale-input-d divides D by a power of
 two before the product is added. The weight-stationary form has its own shapes and layouts of D.
 """
 
@@ -41,7 +41,7 @@ def _masked(a: str) -> Callable[..., str]:
 
 
 def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
-    """The mistake in the lanes and the scale of a product."""
+    """Return the error in the lanes and the scale of a product, or None."""
     words = len(operands) - 5
     if operands and words != 4 * cta_group:
         return f"lanes are words of 32 bits, {4 * cta_group} with cta_group={cta_group}, but {words} are given"
@@ -76,7 +76,7 @@ def tcgen05_mma_masked(
     kind: Kind = "f16",
     scale_input_d: int = 0,
 ) -> None:
-    """As tcgen05.mma, for some lanes: those whose bits are set in `lanes`, of each CTA four words, keep what D holds.
+    """Issue tcgen05.mma for some lanes; lanes whose bits are set in `lanes`, four words per CTA, keep D.
 
     With `scale_input_d` the product is added to D / 2^scale_input_d.
     """
@@ -107,7 +107,7 @@ def tcgen05_mma_a_in_tmem_masked(
     kind: Kind = "f16",
     scale_input_d: int = 0,
 ) -> None:
-    """The same with A in tensor memory."""
+    """Issue the masked MMA with A in tensor memory."""
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     kept = _kept(lanes, scale_input_d)
@@ -131,7 +131,7 @@ def tcgen05_mma_ws(
     *,
     kind: Kind = "f16",
 ) -> None:
-    """The weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
+    """Issue the weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
 
     With M = 64 and 32 the columns of D are in two and four parts, one below the other: row r of part p is in lane
     r + p · M (PTX ISA: "Data Path Layout Organization", layouts E and G).
@@ -159,7 +159,7 @@ def tcgen05_mma_ws_a_in_tmem(
     *,
     kind: Kind = "f16",
 ) -> None:
-    """The same with A in tensor memory: each part of the columns has M lanes with rows of A of its own."""
+    """Issue the weight-stationary MMA with A in tensor memory; each column part has M lanes with its own rows of A."""
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
     for _ in range(thread.mask.count):
@@ -175,10 +175,10 @@ def tcgen05_mma_ws_a_in_tmem(
     cost="mma",
 )
 def tcgen05_shift(gpu: Machine, thread: Thread, taddr: TmemAddress, *, cta_group: Literal[1, 2] = 1) -> None:
-    """One thread starts to move the rows of a matrix of tensor memory by one, in elements of 32 bytes.
+    """Shift the rows of a tensor-memory matrix by one from one thread, in elements of 32 bytes.
 
-    The lane of `taddr` is a multiple of 32. Asynchronous: a commit signals its end. The simulator compiles it and does
-    not carry it out: a run with it is incomplete.
+    The lane of `taddr` is a multiple of 32. The shift is asynchronous; a commit signals its end. The compiler emits it;
+    the simulator does not execute it, and a run with it is incomplete.
     """
     if taddr >> 16 & 31:
         what = f"tcgen05.shift begins in lane {taddr >> 16}, which is not a multiple of 32"

@@ -1,4 +1,4 @@
-"""tcgen05 with block scaling: MMAs whose operands have scale factors, and the copies that bring these to their place.
+"""tcgen05 with block scaling: MMAs with scale factors, and the copies that move the factors to tensor memory.
 
 Scale factors lie in tensor memory, one byte each: row r of A (or B) in lane r % 32 and column r // 32, the same in each
 of the four groups of 32 lanes; up to four along K share a column of 32 bits (PTX ISA: "Scale Factor layout").
@@ -64,9 +64,10 @@ def tcgen05_mma_block_scale(
     kind: ScaledKind = "mxf8f6f4",
     scale_vec: Literal[1, 2, 4] = 1,
 ) -> None:
-    """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+    """Issue D = (A · SFA) (B · SFB)ᵀ (+ D if `accumulate`) from one thread, with `scale_vec` factors per row along K.
 
-    A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+    A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. The MMA is asynchronous;
+    a commit signals its end.
     """
     a, start_a = smem_operand(thread, "A", a_desc)
     b, start_b = smem_operand(thread, "B", b_desc)
@@ -115,9 +116,9 @@ def tcgen05_cp(
     multicast: Literal["", "warpx2::02_13", "warpx2::01_23", "warpx4"] = "",
     decompress: Literal["", "b8x16.b6x16_p32", "b8x16.b4x16_p64"] = "",
 ) -> None:
-    """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+    """Copy rows of shared memory from one thread to lanes of tensor memory, starting at the address `taddr`.
 
-    Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+    The copy is asynchronous. Later MMAs of the thread read it; for others a commit signals its end. 64x128b and
     32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
     16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
     the simulator copies the bytes, and the run is incomplete.

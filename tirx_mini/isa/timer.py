@@ -1,4 +1,4 @@
-"""Clocks that a kernel can read, and time that passes."""
+"""Clocks that a kernel can read, and delays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .operands import u32, u64
     reads_clock=True,
 )
 def globaltimer(gpu: Machine, thread: Thread) -> u64:
-    """The time in ns, by one clock for the whole GPU and all of its kernels; its resolution depends on the GPU.
+    """Return the time in ns by one clock of the whole GPU for all kernels; its resolution depends on the GPU.
 
-    In the simulator it is 0 at the launch, and exact to the cycle.
+    In the simulator it starts at 0 at the launch, and is exact to the cycle.
     """
     return gpu.nanoseconds(thread)
 
@@ -35,7 +35,7 @@ def globaltimer(gpu: Machine, thread: Thread) -> u64:
     reads_clock=True,
 )
 def clock64(gpu: Machine, thread: Thread) -> u64:
-    """The cycles that the SM has counted. In the simulator all SMs begin with 0 at the launch."""
+    """Return the cycle count of the SM; in the simulator all SMs start at 0 at the launch."""
     return gpu.cycles(thread)
 
 
@@ -49,5 +49,5 @@ def clock64(gpu: Machine, thread: Thread) -> u64:
     lanewise=True,
 )
 def nanosleep(gpu: Machine, thread: Thread, time: u32) -> None:
-    """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long."""
+    """Suspend the thread for about `time` ns, at most 1 ms; on a chip the duration is from 0 to twice as long."""
     gpu.sleep(thread, time)

@@ -1,4 +1,4 @@
-"""TMA: asynchronous copies of boxes of a tensor between global and shared memory, and of plain bytes.
+"""TMA: asynchronous copies of tensor boxes, and of plain bytes, between global and shared memory.
 
 A tensor map holds the layout of a tensor in global memory and of its boxes in shared memory. Coordinates are elements,
 innermost dimension first, and may lie outside the tensor.
@@ -51,7 +51,7 @@ def _hint(cache_hint: str, cache_policy: int) -> str:
 
 
 def coordinates(count: int, dim: int, mode: str) -> str | None:
-    """The mistake in the number of coordinates of a copy by a tensor map; None without one."""
+    """Return the error in the number of coordinates of a tensor-map copy, or None."""
     if mode == "tile":
         return None if count == dim else f"has {count} coordinates for dim={dim}"
     if dim != 2 or count != 5:
@@ -61,7 +61,7 @@ def coordinates(count: int, dim: int, mode: str) -> str | None:
 
 
 def hinted(text: str, cta_mask: int | str, cache_hint: str, cache_policy: int = 0) -> str:
-    """The copy `text`, with its mask (a constant or `MASK_OPERAND`) and its cache policy in registers."""
+    """Return the copy `text` with its mask (a constant or `MASK_OPERAND`) and its cache policy in registers."""
     registers: list[tuple[str, str, str, str]] = []
     if multicasts(cta_mask):
         text += ", mask"
@@ -86,7 +86,7 @@ def load_text(dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, lo
 
 
 def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, others: int = 3, **_: object) -> str | None:
-    """As `coordinates`, of a load with `others` operands that are not coordinates."""
+    """Return the coordinate error of a load with `others` operands that are not coordinates, or None."""
     return coordinates(len(operands) - others, dim, load_mode)
 
 
@@ -117,10 +117,10 @@ def _store_coordinates(operands: Sequence[Expr], dim: int, store_mode: str = "ti
     cost="sync",
 )
 def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle) -> None:
-    """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
+    """Prefetch a tensor map to the TMA unit to start the next copy sooner; no access is ordered.
 
     The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
-    kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
+    kernel's parameter. No earlier kernel writes it, so no wait is needed.
     """
 
 
@@ -141,9 +141,9 @@ def cp_async_bulk_tensor_load(
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-    Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
-    coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
-    other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
+    Elements outside the tensor are zero (NaN, if the map specifies it), and their bytes count. With tile::gather4 the
+    coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows are contiguous,
+    as in a box of four rows. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
     bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
     same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
     """
@@ -267,7 +267,7 @@ def cp_async_bulk_prefetch_tensor(
     cost="sync",
 )
 def cp_async_bulk_commit_group(gpu: Machine, thread: Thread) -> None:
-    """Close the bulk group of the stores that this thread issued since the last one."""
+    """Close the bulk group of the stores that this thread issued since the previous commit."""
     gpu.bulk_commit(thread)
 
 
@@ -284,7 +284,7 @@ def _wait_group(n: int, read: bool) -> str:
     awaits="bulk-group",
 )
 def cp_async_bulk_wait_group(gpu: Machine, thread: Thread, *, n: int = 0, read: bool = False) -> Blocking:
-    """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read."""
+    """Wait until at most `n` of this thread's bulk groups are incomplete, or with `read`, are still reading sources."""
     return gpu.bulk_wait(thread, n, bool(read))
 
 
@@ -352,8 +352,8 @@ def cp_async_bulk_copy(
 ) -> None:
     """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
-    `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-    16. The source CTA must not end before the copy has read it.
+    `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` returns them. All addresses are
+    multiples of 16. The source CTA must not end before the copy has read it.
     """
     for _ in range(thread.mask.count):
         gpu.bulk_copy(thread, dst, src, bytes, bar)
@@ -423,7 +423,7 @@ def cp_reduce_async_bulk(
 ) -> None:
     """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
-    Each element is changed in one step, relaxed, at the scope of the GPU.
+    Each element is updated atomically, relaxed, at the scope of the GPU.
     """
     for _ in range(thread.mask.count):
         gpu.bulk_store(thread, dst, src, bytes, op, REGISTER_TYPES[type])

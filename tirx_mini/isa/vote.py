@@ -1,4 +1,4 @@
-"""Votes and sums of the lanes of a warp: each lane of a mask gives a value, and all get the result."""
+"""Votes and reductions over the lanes of a warp, whose result all lanes of the mask receive."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FACTS: dict[str, Any] = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
 
 
 def _lanes(thread: Thread, value: object) -> np.ndarray:
-    """The values of the active lanes."""
+    """Return the values of the active lanes."""
     return np.broadcast_to(np.asarray(value), 32)[thread.mask.lanes]
 
 
 def _same(result: object, *operands: object) -> Any:
-    """A result that all lanes get, as an array where operands are arrays."""
+    """Return a result shared by all lanes, as an array if operands are arrays."""
     return np.full(32, result) if any(isinstance(operand, np.ndarray) for operand in operands) else result
 
 
@@ -30,9 +30,7 @@ def _same(result: object, *operands: object) -> Any:
     name="vote.any", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_any(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
-    """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
-    together.
-    """
+    """Return whether the condition holds in any lane of `mask`, whose lanes execute it together."""
     thread.named_lanes(mask, "vote.sync")
     return _same(bool(_lanes(thread, condition).any()), mask, condition)
 
@@ -52,7 +50,7 @@ def vote_all(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> pred:
     name="vote.ballot", min_sm=70, isa="vote.sync", **_FACTS,
 )  # fmt: skip
 def vote_ballot(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> u32:
-    """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together."""
+    """Return the lanes of `mask` in which the condition holds, lane 0 in bit 0; the lanes execute it together."""
     thread.named_lanes(mask, "vote.sync")
     holds = _lanes(thread, condition).astype(bool)
     return _same(sum(1 << lane for lane in thread.mask.lanes[holds].tolist()), mask, condition)
@@ -62,7 +60,7 @@ def vote_ballot(gpu: Machine, thread: Thread, mask: u32, condition: pred) -> u32
     "activemask.b32 {result};", name="activemask.b32", issued_by=Scope.WARP, min_sm=70, isa="activemask", cost="alu"
 )
 def activemask(gpu: Machine, thread: Thread) -> u32:
-    """The lanes that execute it together, lane 0 in bit 0. A chip may have parted lanes that the simulator has not."""
+    """Return the active lanes, lane 0 in bit 0; a chip may diverge lanes that the simulator keeps converged."""
     return sum(1 << lane for lane in thread.mask.lanes.tolist())
 
 
@@ -70,7 +68,7 @@ def activemask(gpu: Machine, thread: Thread) -> u32:
     "match.any.sync.b32 {result}, {value}, {mask};", name="match.any.sync.b32", min_sm=70, isa="match.sync", **_FACTS
 )
 def match_any(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
-    """The lanes of `mask` that give the same value as this one (`__match_any_sync`). They execute it together."""
+    """Return the lanes of `mask` with the same value as this lane (`__match_any_sync`); they execute it together."""
     thread.named_lanes(mask, "match.sync")
     lanes = thread.mask.lanes.tolist()
     values = np.broadcast_to(np.asarray(value), 32)
@@ -82,7 +80,7 @@ def match_any(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
     "match.all.sync.b32 {result}, {value}, {mask};", name="match.all.sync.b32", min_sm=70, isa="match.sync", **_FACTS
 )
 def match_all(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
-    """`mask` where all of its lanes give the same value, else 0 (`__match_all_sync`). They execute it together."""
+    """Return `mask` if all its lanes have the same value, else 0 (`__match_all_sync`); they execute it together."""
     thread.named_lanes(mask, "match.sync")
     given = _lanes(thread, value)
     lanes = sum(1 << lane for lane in thread.mask.lanes.tolist())
@@ -90,7 +88,7 @@ def match_all(gpu: Machine, thread: Thread, value: u32, mask: u32) -> u32:
 
 
 def _per_lane(result: list[int], *operands: object) -> Any:
-    """Results of 32 lanes; one of them where all operands are the same in all lanes."""
+    """Return the results of 32 lanes, or one of them if every operand is equal in all lanes."""
     several = any(isinstance(operand, np.ndarray) for operand in operands)
     return np.array(result, np.int64) if several else result[0]
 
@@ -103,7 +101,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {"add": np.sum, "min": np.min, "max
     min_sm=80, isa="redux.sync", **_FACTS,
 )  # fmt: skip
 def redux_u32(gpu: Machine, thread: Thread, mask: u32, value: u32, *, op: Literal["add", "min", "max"] = "add") -> u32:
-    """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together."""
+    """Return the sum modulo 2³², minimum or maximum over the lanes of `mask`, which execute it together."""
     thread.named_lanes(mask, "redux.sync")
     total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
     return _same(total & 0xFFFFFFFF, mask, value)
@@ -113,7 +111,7 @@ def redux_u32(gpu: Machine, thread: Thread, mask: u32, value: u32, *, op: Litera
     "redux.sync.{op}.s32 {result}, {value}, {mask};", name="redux.s32", min_sm=80, isa="redux.sync", **_FACTS,
 )  # fmt: skip
 def redux_s32(gpu: Machine, thread: Thread, mask: u32, value: s32, *, op: Literal["add", "min", "max"] = "add") -> s32:
-    """As `redux.u32`, of signed integers."""
+    """Return the reduction `redux.u32` of signed integers."""
     thread.named_lanes(mask, "redux.sync")
     total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
     return _same((total + (1 << 31)) % (1 << 32) - (1 << 31), mask, value)

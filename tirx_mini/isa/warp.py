@@ -27,7 +27,7 @@ Width = Literal[1, 2, 4, 8, 16, 32]
     cuda=CudaName("elect_one_sync_op"),
 )
 def elect_sync(gpu: Machine, thread: Thread) -> pred:
-    """True in one lane of the warp; in the simulator the lowest."""
+    """Return true in one lane of the warp, the lowest in the simulator."""
     thread.converged("elect.sync")
     return thread.mask.first == _LANES
 
@@ -41,7 +41,7 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
     pure=True,
 )
 def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u32:
-    """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster."""
+    """Return the shared::cluster address of the offset of `bar` in CTA `cta_id` of the cluster."""
     return gpu.map_shared_rank(thread, bar, cta_id)
 
 
@@ -56,7 +56,7 @@ def mapa(gpu: Machine, thread: Thread, bar: SharedAddress, cta_id: CtaRank) -> u
     lanewise=True,
 )
 def cvta_shared(gpu: Machine, thread: Thread, ptr: SharedAddress) -> u32:
-    """The address of a place in shared memory, as an integer of 32 bits."""
+    """Return the address of a shared-memory location as a 32-bit integer."""
     return ptr
 
 
@@ -70,7 +70,7 @@ def cvta_shared(gpu: Machine, thread: Thread, ptr: SharedAddress) -> u32:
     pure=True,
 )
 def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> any_value:
-    """The value that lane ``lane ^ lane_mask`` holds."""
+    """Return the value of lane ``lane ^ lane_mask``."""
     return gpu.shuffle(thread, value, _LANES ^ np.asarray(lane_mask))
 
 
@@ -84,7 +84,7 @@ def shfl_xor(gpu: Machine, thread: Thread, value: any_value, lane_mask: s32) -> 
     pure=True,
 )
 def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_value:
-    """The value that lane `lane` holds."""
+    """Return the value of lane `lane`."""
     return gpu.shuffle(thread, value, np.broadcast_to(np.asarray(lane) & 31, 32))
 
 
@@ -98,7 +98,7 @@ def shfl_idx(gpu: Machine, thread: Thread, value: any_value, lane: s32) -> any_v
     pure=True,
 )
 def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane."""
+    """Return the value of lane ``lane + delta``, or the lane's own value if the warp has no such lane."""
     source = _LANES + np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source > 31, _LANES, source))
 
@@ -113,13 +113,13 @@ def shfl_down(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any
     pure=True,
 )
 def shfl_up(gpu: Machine, thread: Thread, value: any_value, delta: s32) -> any_value:
-    """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane."""
+    """Return the value of lane ``lane - delta``, or the lane's own value if the warp has no such lane."""
     source = _LANES - np.asarray(delta)
     return gpu.shuffle(thread, value, np.where(source < 0, _LANES, source))
 
 
 def _segments(mode: str) -> Callable[..., str]:
-    """The PTX of a shuffle whose lanes form segments of `width`: its operand c has the mask and the bound of these."""
+    """Return the PTX of a shuffle within segments of `width` lanes; operand c encodes the segment mask and bound."""
 
     def template(width: int, **_: object) -> str:
         bounds = (32 - width) << 8 | (0 if mode == "up" else 31)
@@ -138,7 +138,7 @@ _SEGMENTED: dict[str, Any] = {
 def shfl_xor_segment(
     gpu: Machine, thread: Thread, value: any_value, lane_mask: s32, mask: u32, *, width: Width = 32
 ) -> any_value:
-    """The value that lane ``lane ^ lane_mask`` holds; the lane's own where that is beyond the lane's segment.
+    """Return the value of lane ``lane ^ lane_mask``, or the lane's own value if that lies beyond its segment.
 
     mask: the lanes that execute it together. width: the lanes of a segment.
     """
@@ -150,7 +150,7 @@ def shfl_xor_segment(
 def shfl_idx_segment(
     gpu: Machine, thread: Thread, value: any_value, lane: s32, mask: u32, *, width: Width = 32
 ) -> any_value:
-    """The value that lane `lane` of the lane's segment holds, modulo `width`. mask: the lanes that execute it."""
+    """Return the value of lane `lane` modulo `width` in the lane's segment. mask: the lanes that execute it."""
     return gpu.shuffle(thread, value, (_LANES & -width) | (np.asarray(lane) & (width - 1)), mask)
 
 
@@ -158,7 +158,7 @@ def shfl_idx_segment(
 def shfl_down_segment(
     gpu: Machine, thread: Thread, value: any_value, delta: s32, mask: u32, *, width: Width = 32
 ) -> any_value:
-    """The value that lane ``lane + delta`` holds; the lane's own if its segment has no such lane.
+    """Return the value of lane ``lane + delta``, or the lane's own value if its segment has no such lane.
 
     mask: the lanes that execute it together. width: the lanes of a segment.
     """
@@ -170,7 +170,7 @@ def shfl_down_segment(
 def shfl_up_segment(
     gpu: Machine, thread: Thread, value: any_value, delta: s32, mask: u32, *, width: Width = 32
 ) -> any_value:
-    """The value that lane ``lane - delta`` holds; the lane's own if its segment has no such lane.
+    """Return the value of lane ``lane - delta``, or the lane's own value if its segment has no such lane.
 
     mask: the lanes that execute it together. width: the lanes of a segment.
     """
@@ -191,7 +191,7 @@ def shfl_up_segment(
 def setmaxnreg_inc(gpu: Machine, thread: Thread, *, count: int) -> Blocking:
     """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
 
-    Waits until other warps of the CTA have given up enough.
+    Waits until other warps of the CTA have released enough registers.
     """
     yield from gpu.set_max_registers(thread, count, True)
 

@@ -1,11 +1,11 @@
-"""wgmma: the tensor cores of Hopper, as a warpgroup uses them.
+"""wgmma: the warpgroup-level tensor core instructions of Hopper.
 
 The four warps of a warpgroup issue an MMA together. It reads its operands from shared memory, through descriptors and
 the async proxy, and accumulates in registers: warp w holds rows 16w … 16w + 15 of the 64 (see
-`layout.wgmma_accumulator_layout`). From its issue until a wait_group that covers it, nothing else may touch those
+`layout.wgmma_accumulator_layout`). From its issue until a wait_group that covers it, nothing else may access those
 registers. MMAs are committed in groups; a wait_group leaves the most recent ones in flight.
 
-Sums are float32, or int32 for integers. Those of float16 and of 8-bit floats can be float16: two in each register.
+Sums are float32, or int32 for integers. Sums of float16 and 8-bit floats can be float16, two in each register.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ TURNABLE = ("f16", "bf16")
     cost="sync",
 )
 def wgmma_fence(gpu: Machine, thread: Thread) -> None:
-    """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them."""
+    """Order earlier register accesses before later wgmma operations; required before the first MMA on the registers."""
     thread.require_converged("wgmma.fence")
     thread.wgmma.fence()
 
 
 def _shape_and_types(n: int, dtype: str, sums: str = "") -> str:
-    """As in "m64n128k16.f32.f16.f16" (PTX ISA: "wgmma.mma_async", syntax)."""
+    """Return the shape and types, as in "m64n128k16.f32.f16.f16" (PTX ISA: "wgmma.mma_async", syntax)."""
     sums = sums or ("s32" if dtype in INTEGERS else "f32")
     return f"m64n{n}k{mma_depth(mma_format(DTYPES[dtype])[0])}.{sums}.{dtype}.{dtype}"
 
 
 def _modifiers(dtype: str, *transposed: bool) -> str:
-    """The factors of A and B, which integers do not have, and which operands are transposed, where that is possible."""
+    """Return the factors of A and B, absent for integers, and the transpose flags, if supported."""
     if dtype in INTEGERS:
         return ""
     return "".join(f", {n}" for n in (1, 1, *(map(int, transposed) if dtype in TURNABLE else ())))
@@ -71,7 +71,7 @@ def _modifiers(dtype: str, *transposed: bool) -> str:
 def _wrong(
     operands: Sequence[Expr], n: int, dtype: str, transpose_b: bool, transpose_a: bool = False, **_: object
 ) -> str | None:
-    """The mistake in the shape and the layouts of a product (PTX ISA: "wgmma.mma_async", shapes)."""
+    """Return the error in the shape and layouts of a product (PTX ISA: "wgmma.mma_async", shapes), or None."""
     if dtype in INTEGERS and n > 32 and n % 16:
         return f"of {dtype} has n = 8, 16, 24, 32 or a multiple of 16, not {n}"
     if (transpose_a or transpose_b) and dtype not in TURNABLE:
@@ -113,11 +113,11 @@ def wgmma_mma_async(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> None:
-    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
+    """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K], B [n, K] in shared memory, D in registers.
 
     n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
     B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
-    Asynchronous: a wait_group waits for its end.
+    The MMA is asynchronous; a wait_group waits for its end.
     """
     thread.wgmma.issue(d, _asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b))
 
@@ -140,7 +140,7 @@ def wgmma_mma_async_f16(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> None:
-    """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each."""
+    """Issue `wgmma.mma_async` with float16 sums: D has n / 4 registers per thread, with two neighbours in each."""
     thread.wgmma.issue(d, _asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b, HALF))
 
 
@@ -171,7 +171,7 @@ def wgmma_mma_async_rs(
     dtype: Dtype = "f16",
     transpose_b: bool = False,
 ) -> None:
-    """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
+    """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K] in registers, B [n, K] in shared memory.
 
     a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
     m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
@@ -197,7 +197,7 @@ def wgmma_mma_async_rs_f16(
     dtype: SummedAsHalf = "f16",
     transpose_b: bool = False,
 ) -> None:
-    """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each."""
+    """Issue the register-A MMA with float16 sums: D has n / 4 registers per thread, with two neighbours in each."""
     thread.wgmma.issue(d, _asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b, HALF), a)
 
 
@@ -205,7 +205,7 @@ def _asked(
     thread: Thread, a_desc: int | None, b_desc: int, accumulate: bool, n: int, dtype: str, transpose_a: bool,
     transpose_b: bool, sums: str = "",
 ) -> WgmmaProduct:  # fmt: skip
-    """What a warp asks for; a_desc is None where A is in registers. sums: their dtype, "" for that of 32 bits."""
+    """Return the product that a warp requests; a_desc is None for A in registers. sums: dtype, "" for 32 bits."""
     thread.require_converged("wgmma.mma_async")
     a_word = None if a_desc is None else thread.uniform(a_desc, "operand A")
     b_word, adds = thread.uniform(b_desc, "operand B"), bool(thread.uniform(accumulate, "scale-d"))
@@ -225,9 +225,7 @@ def _checked(
     transpose_b: bool,
     sums: str,
 ) -> WgmmaProduct:
-    """The product of an instruction, checked. Raises `BadOperandError` for a shape or a descriptor that PTX does not
-    allow.
-    """
+    """Return the checked product of an instruction; raises `BadOperandError` for an invalid shape or descriptor."""
     if n % 8 or not 8 <= n <= 256:
         raise BadOperandError("shapes", f"N of a wgmma is {n}; it must be a multiple of 8 from 8 to 256")
     if dtype in INTEGERS and n > 24 and n % 16:
@@ -244,7 +242,7 @@ def _product(
     a_word: int | None, b_word: int, accumulate: bool, n: int, dtype: str, transpose_a: bool, transpose_b: bool,
     sums: str,
 ) -> WgmmaProduct:  # fmt: skip
-    """The product of one instruction; equal operands give one object."""
+    """Return the product of one instruction, shared for equal operands."""
     a = None if a_word is None else _decode("A", a_word & ~START_BITS)
     b = _decode("B", b_word & ~START_BITS)
     a_start, b_start = ((a_word or 0) & START_BITS) << 4, (b_word & START_BITS) << 4
@@ -254,7 +252,7 @@ def _product(
 
 @lru_cache(maxsize=256)
 def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool, sums: str) -> InstructionDescriptor:
-    """The computation of one instruction; equal shapes share one object."""
+    """Return the computation of one instruction, shared for equal shapes."""
     kind, fmt = mma_format(DTYPES[dtype])
     depth = mma_depth(kind)
     result = sums or ("int32" if dtype in INTEGERS else "float32")
@@ -262,7 +260,7 @@ def _shape(n: int, dtype: str, transpose_a: bool, transpose_b: bool, sums: str) 
 
 
 class BadOperandError(ValueError):
-    """A shape or a descriptor that the ISA does not allow."""
+    """The error for a shape or descriptor that the ISA does not allow."""
 
     def __init__(self, section: str, message: str) -> None:
         super().__init__(message)
@@ -287,7 +285,7 @@ def _decode(name: str, word: int) -> SmemDescriptor:
     cost="sync",
 )
 def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
-    """Close the group of the MMAs that the warpgroup issued since the last one."""
+    """Close the group of MMAs that the warpgroup issued since the previous commit."""
     thread.require_converged("wgmma.commit_group")
     thread.wgmma.commit()
 
@@ -302,7 +300,7 @@ def wgmma_commit_group(gpu: Machine, thread: Thread) -> None:
     awaits="wgmma-group",
 )
 def wgmma_wait_group(gpu: Machine, thread: Thread, *, n: int = 0) -> Blocking:
-    """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable."""
+    """Wait until at most `n` of the warpgroup's latest groups are incomplete; other groups' registers are usable."""
     thread.require_converged("wgmma.wait_group")
     return thread.wgmma.wait(n)
 
@@ -321,7 +319,7 @@ def _counted(count: int, **_: object) -> int:
     registers=_counted,
 )
 def wgmma_fence_operand(gpu: Machine, thread: Thread, registers: UpdatedRegisters, *, count: int = 1) -> None:
-    """Keep the compiler from moving uses of `count` accumulator registers across this place. It emits no instruction.
+    """Prevent the compiler from moving uses of `count` accumulator registers across this point; emits no instruction.
 
     The hardware's fence is `wgmma.fence`.
     """

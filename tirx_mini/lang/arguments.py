@@ -1,4 +1,4 @@
-"""Checks of the arguments with which a kernel makes the objects of this library."""
+"""Argument checks of the kernel library's constructors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Integer: TypeAlias = Expr | int
 
 
 def given(value: object) -> str:
-    """The clause of a message that describes the given argument, instead of the expected one."""
+    """Return the clause of a message that describes the given argument, instead of the expected one."""
     if isinstance(value, Buffer):
         return f"the buffer {value.name} is given"
     if isinstance(value, Expr):
@@ -22,7 +22,7 @@ def given(value: object) -> str:
 
 
 def check_pool(owner: str, pool: object, call: str) -> None:
-    """Reject anything but a pool of shared memory. `call`: what to write."""
+    """Reject anything but a shared-memory pool. `call`: the suggested call."""
     if not isinstance(pool, PoolAllocator):
         raise TirxError(
             f"the first argument of {owner} is the shared-memory pool that holds it, but {given(pool)}",
@@ -31,14 +31,14 @@ def check_pool(owner: str, pool: object, call: str) -> None:
 
 
 def check_count(what: str, value: object, call: str) -> None:
-    """Reject anything but a positive integer that is known at compile time."""
+    """Reject anything but a positive compile-time integer."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return
     raise TirxError(f"{what} must be a positive integer that is known at compile time, but {given(value)}", hint=call)
 
 
 def check_choice(what: str, value: object, choices: tuple[int, ...], hint: str | None = None) -> None:
-    """Reject a number that is none of `choices`."""
+    """Reject a number that is not in `choices`."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in choices:
         listed = f"{', '.join(map(str, choices[:-1]))} or {choices[-1]}"
         raise TirxError(f"{what} must be {listed}, but {given(value)}", hint=hint)

@@ -1,4 +1,4 @@
-"""Tile schedulers of attention: the order in which CTAs compute blocks of queries."""
+"""Tile schedulers for attention, which order the query blocks that CTAs compute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .arguments import Integer, check_count, check_label, given
 
 
 class _Blocks:
-    """The blocks of queries of all heads and batches, and the variables of the current one."""
+    """The query blocks of all heads and batches, and the variables of the current block."""
 
     def __init__(self, prefix: str, num_batches: int, num_heads: int, num_m_blocks: int) -> None:
         kind = type(self).__name__
@@ -28,7 +28,7 @@ class _Blocks:
 
     @property
     def num_tiles(self) -> int:
-        """The number of blocks of all heads and batches."""
+        """The number of query blocks of all heads and batches."""
         return self.num_batches * self.num_heads * self.num_m_blocks
 
     @Tx.inline
@@ -38,12 +38,12 @@ class _Blocks:
 
 
 class FlashAttentionLinearScheduler(_Blocks):
-    """Distributes blocks of queries in order: batches outermost, then heads, then blocks. For attention without a mask.
+    """Distributes query blocks of unmasked attention: batches outermost, then heads, then blocks.
 
-    Its attributes `batch_idx`, `head_idx` and `m_block_idx` are the current block.
+    Its attributes `batch_idx`, `head_idx` and `m_block_idx` identify the current block.
 
     prefix: the prefix of the names of its variables.
-    num_batches, num_heads, num_m_blocks: how many batches, heads of each, and blocks of queries of each head.
+    num_batches, num_heads, num_m_blocks: the numbers of batches, heads per batch, and query blocks per head.
     num_ctas: the number of CTAs; CTA c computes the blocks c, c + num_ctas, ….
 
     Cost: four registers of each thread.
@@ -85,13 +85,13 @@ class FlashAttentionLinearScheduler(_Blocks):
 
 
 class FlashAttentionLPTScheduler(_Blocks):
-    """Distributes blocks of queries by the longest processing time: the last block of a head, which a causal mask
-    leaves the most keys, comes first. `l2_swizzle` heads are computed together, so that their keys stay in the L2.
+    """Distributes query blocks by longest processing time: the last block of a head, which a causal mask leaves the
+    most keys, is first. `l2_swizzle` heads are computed together, so that their keys stay in the L2.
 
-    Its attributes `batch_idx`, `head_idx` and `m_block_idx` are the current block.
+    Its attributes `batch_idx`, `head_idx` and `m_block_idx` identify the current block.
 
     prefix: the prefix of the names of its variables.
-    num_batches, num_heads, num_m_blocks: how many batches, heads of each, and blocks of queries of each head.
+    num_batches, num_heads, num_m_blocks: the numbers of batches, heads per batch, and query blocks per head.
     l2_swizzle: the number of heads, counted through all batches, in a group.
     num_ctas: the number of CTAs of a persistent kernel; without it, each CTA computes one block.
 
@@ -132,7 +132,7 @@ class FlashAttentionLPTScheduler(_Blocks):
 
     @Tx.inline
     def next_tile(self) -> None:
-        """Advance to the next block of this CTA, or past the last one where each CTA computes one block."""
+        """Advance to the next block of this CTA, or past the last block if each CTA computes one block."""
         if self.num_ctas is None:
             self.linear_idx = self.num_tiles
         else:
@@ -150,19 +150,19 @@ class FlashAttentionLPTScheduler(_Blocks):
         self.m_block_idx = self.num_m_blocks - 1 - within // heads
 
     def _heads(self, group: Any) -> Any:
-        """How many heads a group has: the last one has what is left."""
+        """Return the number of heads in a group; the last group has the remaining heads."""
         full, left = divmod(self.num_batches * self.num_heads, self.l2_swizzle)
         return Tx.if_then_else(group < full, self.l2_swizzle, left) if left else self.l2_swizzle
 
 
 class IndexedTripleTileScheduler:
-    """Distributes tiles that lists in global memory name: for work that depends on data, such as ragged batches.
+    """Distributes tiles listed in global memory, for data-dependent work such as ragged batches.
 
-    Its attributes `b_idx`, `h_idx` and `q_idx` are the batch, the head and the block of queries of the current tile.
+    Its attributes `b_idx`, `h_idx` and `q_idx` are the batch, head and query block of the current tile.
 
     prefix: the prefix of the names of its variables.
     b_indices, h_indices, q_indices: the batch, the head and the block of each tile: buffers of int32.
-    tiles_indptr: where the tiles of each CTA begin; those of CTA c end before tiles_indptr[c + 1].
+    tiles_indptr: the first tile of each CTA; the tiles of CTA c end before tiles_indptr[c + 1].
 
     Cost: five registers of each thread, and three loads a tile.
 

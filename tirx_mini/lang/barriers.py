@@ -14,14 +14,14 @@ from .arguments import Integer, check_choice, check_condition, check_count, chec
 
 
 class MBarrier:
-    """`depth` mbarriers at which threads arrive, one for each stage.
+    """`depth` mbarriers for thread arrivals, one for each stage.
 
-    A phase of a barrier completes when all the arrivals that `init` announced have happened. Then the next phase
-    begins, with the opposite parity, and expects as many arrivals again.
+    A phase of a barrier completes after the number of arrivals given to `init`. Then the next phase begins, with the
+    opposite parity and the same number of expected arrivals.
 
-    pool: the shared-memory pool that holds the barriers. They must be made before `pool.commit()`.
+    pool: the shared-memory pool that holds the barriers. They must be created before `pool.commit()`.
     depth: the number of barriers.
-    name: the name where the object is not assigned to a variable. Reports use the variable's name. As in TVM, the third
+    name: the name if the object is not assigned to a variable. Reports use the variable's name. As in TVM, the third
         argument may also be the phase offset.
     phase_offset: 1 to invert the parity of every wait, else 0.
     leader: the condition that selects the one thread of the CTA that initialises the barriers; by default thread 0.
@@ -71,7 +71,7 @@ class MBarrier:
         return self.buf.name
 
     def ptr_to(self, indices: Integer | Sequence[Integer]) -> Expr:
-        """A pointer to the barrier of one stage, for instructions and for `mbar=`: ``bar.ptr_to([stage])``.
+        """Return a pointer to the barrier of one stage, for instructions and for `mbar=`: ``bar.ptr_to([stage])``.
 
         indices: the stage, alone or in a list.
         """
@@ -109,15 +109,15 @@ class MBarrier:
         count: int | None = None,
         remote: Integer | None = None,
     ) -> None:
-        """Arrive once at the stage's barrier: each thread that executes the call.
+        """Arrive once at the stage's barrier with each executing thread.
 
         stage: the index of the barrier.
-        cta_id: the rank of the CTA of the cluster whose barrier is meant; by default this CTA.
+        cta_id: the rank of the CTA in the cluster with the target barrier; by default this CTA.
         pred: the condition under which the thread arrives.
         count: 1, if it is given.
         remote: TVM's name for `cta_id`.
 
-        Cost: one `mbarrier.arrive` for each thread, preceded by `mapa` where `cta_id` is given.
+        Cost: one `mbarrier.arrive` for each thread, preceded by `mapa` if `cta_id` is given.
         """
         assert count is None or count == 1, "each thread arrives once: remove `count`"
         rank = Tx.meta_var(remote if cta_id is None else cta_id)
@@ -127,7 +127,7 @@ class MBarrier:
             Tx.ptx.mbarrier.arrive(self.buf.ptr_to([stage]))
 
     def remote_view(self, cta_id: Integer) -> RemoteBarrier:
-        """The same barriers in another CTA of the cluster.
+        """Return the same barriers in another CTA of the cluster.
 
         cta_id: the rank of that CTA.
         """
@@ -172,11 +172,11 @@ class TMABar(MBarrier):
         pred: Integer | None = None,
         tx_count: Integer | None = None,
     ) -> None:
-        """Expect bytes in the current phase of the stage's barrier, then arrive once: one thread executes it.
+        """Expect bytes in the current phase of the stage's barrier, then arrive once, in one thread.
 
         stage: the index of the barrier.
-        bytes: how many bytes the loads of this phase deliver; without it, the call is a plain arrival.
-        remote: the rank of the CTA of the cluster whose barrier is meant; by default this CTA.
+        bytes: the number of bytes that the loads of this phase deliver; without it, the call is a plain arrival.
+        remote: the rank of the CTA in the cluster with the target barrier; by default this CTA.
         pred: the condition under which the thread arrives.
         tx_count: TVM's name for `bytes`.
 
@@ -191,7 +191,7 @@ class TMABar(MBarrier):
 
 
 class TCGen05Bar(MBarrier):
-    """`depth` mbarriers at which the tensor core arrives when the MMAs that a thread has issued are complete.
+    """`depth` mbarriers for tensor core arrivals, which signal that a thread's issued MMAs are complete.
 
     A commit is one arrival, so `init` takes the number of commits in a phase.
 
@@ -218,7 +218,7 @@ class TCGen05Bar(MBarrier):
         """Commit this thread's MMAs: the tensor core arrives once when all of them are complete.
 
         stage: the index of the barrier.
-        cta_group: that of the MMAs, 1 or 2.
+        cta_group: the cta_group of the MMAs, 1 or 2.
         cta_mask: the CTAs of the cluster at whose barriers it arrives, bit r for rank r; by default this CTA.
 
         Cost: one `tcgen05.commit`.
@@ -227,7 +227,7 @@ class TCGen05Bar(MBarrier):
 
 
 class RemoteBarrier:
-    """Barriers of another CTA of the cluster, from `remote_view`. A thread can arrive at them, but not wait on them."""
+    """Barriers of another CTA in the cluster, from `remote_view`, which support arrivals but not waits."""
 
     def __init__(self, barrier: MBarrier, cta_id: Integer) -> None:
         self.barrier = barrier
@@ -240,7 +240,7 @@ class RemoteBarrier:
         return self.barrier.name
 
     def ptr_to(self, indices: Integer | Sequence[Integer]) -> Expr:
-        """The shared::cluster address of the barrier of one stage.
+        """Return the shared::cluster address of the barrier of one stage.
 
         indices: the stage, alone or in a list.
         """
@@ -254,10 +254,10 @@ class RemoteBarrier:
         pred: Integer | None = None,
         tx_count: Integer | None = None,
     ) -> None:
-        """As `arrive` of the barrier itself, at the barrier of the other CTA.
+        """Arrive at the barrier of the other CTA, as `arrive` of the barrier itself does.
 
         stage: the index of the barrier.
-        bytes: how many bytes to expect; without it, the call is a plain arrival.
+        bytes: the number of expected bytes; without it, the call is a plain arrival.
         pred: the condition under which the thread arrives.
         tx_count: TVM's name for `bytes`.
         """
@@ -272,7 +272,7 @@ _KINDS: Mapping[str, type[MBarrier]] = {"tma": TMABar, "tcgen05": TCGen05Bar, "m
 
 
 class Pipeline:
-    """The two rings of barriers of a pipeline, initialised where it is created.
+    """The two rings of barriers of a pipeline, initialised at creation.
 
     `full` signals the consumer that a stage holds data, `empty` the producer that it is free. Both are barrier arrays
     of `stages` barriers.

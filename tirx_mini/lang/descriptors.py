@@ -1,4 +1,4 @@
-"""A matrix descriptor in a variable, as kernels that issue MMAs by themselves keep it."""
+"""Matrix descriptors in variables, for kernels that issue MMAs directly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ smem_desc_add_16B_offset = add_16B_offset
 
 
 class SmemDescriptor:
-    """The descriptor of a tile in shared memory, for `Tx.ptx.tcgen05.mma`: encoded once, and moved along the tile.
+    """The descriptor of a shared-memory tile for `Tx.ptx.tcgen05.mma`, encoded once and advanced along the tile.
 
     Cost: two registers of each thread.
 
@@ -46,15 +46,15 @@ class SmemDescriptor:
         encode_matrix_descriptor("tcgen05", self.buf.ptr_to([0]), smem_ptr, ldo, sdo, swizzle)
 
     def add_16B_offset(self, offset: Integer) -> Expr:
-        """The descriptor of the tile that begins further on.
+        """Return the descriptor of a tile that begins `offset` units further on.
 
-        offset: by how many units of 16 bytes.
+        offset: the number of 16-byte units.
         """
         return add_16B_offset(self.desc, offset)
 
     @Tx.inline
     def make_lo_uniform(self) -> None:
-        """Give all lanes the lower 32 bits that lane 0 has, as a hint to CUDA's compiler. A whole warp executes it."""
+        """Broadcast lane 0's lower 32 bits to all lanes, as a hint to CUDA's compiler; a whole warp executes it."""
         self.buf[0] = (self.buf[0] & 0xFFFFFFFF00000000) | cast(
             "uint64", Tx.ptx.shfl.idx(cast("uint32", self.buf[0]), 0)
         )

@@ -1,4 +1,4 @@
-"""A tile scheduler by cluster launch control: running clusters take over the tiles of clusters that have not begun."""
+"""A tile scheduler by cluster launch control: running clusters take over tiles of clusters that have not started."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ NONE_LEFT = 0xFFFFFFFF
 
 
 class ClusterLaunchControlScheduler:
-    """Assigns tiles to clusters as they become free: a grid has one cluster a tile, and running clusters cancel others.
+    """Assigns tiles to clusters as they become free: each tile has a cluster, and running clusters cancel others.
 
     One thread of a scheduler warp in each CTA executes `run_scheduler`. Every role that works on tiles has a `worker`.
     The grid must have one dimension (PTX ISA: "clusterlaunchcontrol"; Blackwell only).
 
-    pool: the shared-memory pool, for the answer of 16 bytes and four barriers.
+    pool: the shared-memory pool, for the 16-byte response and four barriers.
     num_m_tiles, num_n_tiles: the number of tiles along M and along N.
-    l2_group_size: the number of tile rows in a group, as of `ClusterPersistentScheduler2D`, whose order it is.
+    l2_group_size: the number of tile rows in a group, in the order of `ClusterPersistentScheduler2D`.
     cta_group: the number of CTAs of a cluster.
-    finish_arrivals: how often `consume` or `consume_wg` is executed for a tile, with the schedulers themselves: in all
-        CTAs of the cluster.
+    finish_arrivals: the number of executions of `consume` or `consume_wg` for a tile in all CTAs of the cluster,
+        including the schedulers.
 
     Cost: 64 bytes of shared memory, and two registers of each thread.
 
@@ -74,7 +74,7 @@ class ClusterLaunchControlScheduler:
         self.round: Any = Tx.alloc_scalar("int32", "clc_round")
 
     def worker(self, prefix: str) -> Worker:
-        """The tiles as one role works on them.
+        """Return the tiles as seen by one role.
 
         prefix: the prefix of the names of its variables.
         """
@@ -82,7 +82,7 @@ class ClusterLaunchControlScheduler:
 
     @Tx.inline
     def answer(self, phase: Integer) -> Any:
-        """Wait for the answer to a request; the value is the first CTA of the cancelled cluster, or 0xFFFFFFFF.
+        """Wait for the response to a request; return the first CTA of the cancelled cluster, or 0xFFFFFFFF.
 
         phase: the parity of the request.
         """
@@ -91,15 +91,15 @@ class ClusterLaunchControlScheduler:
 
     @Tx.inline
     def release(self) -> None:
-        """Say that the answer was read. The fence orders the reading before the next answer (PTX ISA: proxies)."""
+        """Signal that the response was read; a fence orders the read before the next response (PTX ISA: proxies)."""
         Tx.ptx.fence.proxy_async("shared::cta")
         self.sched_fin.empty.arrive(0, remote=0, pred=True)
 
     @Tx.inline
     def run_scheduler(self, cbx: Integer) -> None:
-        """Request one cluster after the other, until none is left. All lanes of a warp in each CTA execute it.
+        """Request one cluster after the other until none is left, with all lanes of a warp in each CTA.
 
-        cbx: the rank of the CTA in its cluster. The CTA 0 requests; the answer reaches all.
+        cbx: the rank of the CTA in its cluster. CTA 0 sends the requests; all CTAs receive the response.
 
         Cost: one `clusterlaunchcontrol.try_cancel` a tile.
         """
@@ -117,7 +117,7 @@ class ClusterLaunchControlScheduler:
 
 
 class Worker(ClusterPersistentScheduler2D):
-    """The tiles of a `ClusterLaunchControlScheduler` as one role works on them.
+    """The tiles of a `ClusterLaunchControlScheduler` as seen by one role.
 
     Its attributes `m_idx` and `n_idx` are the row and the column of the current tile.
 
@@ -135,13 +135,13 @@ class Worker(ClusterPersistentScheduler2D):
 
     @Tx.inline
     def reset(self) -> None:
-        """Begin without a tile: for a role that does not use its place."""
+        """Start without a tile, for a role that does not process its initial tile."""
         self.done = 0
         self.phase = 0
 
     @Tx.inline
     def init(self, cluster_id: Integer) -> None:
-        """Begin with the tile of this cluster.
+        """Start with the tile of this cluster.
 
         cluster_id: the index of the executing cluster in the grid.
         """
@@ -155,14 +155,14 @@ class Worker(ClusterPersistentScheduler2D):
 
     @Tx.inline
     def consume(self) -> None:
-        """Wait for the next tile, and say that the answer was read: one thread executes it."""
+        """Wait for the next tile, and signal that the response was read, in one thread."""
         self.taken = self.tiles.answer(self.phase)
         self.phase = self.phase ^ 1
         self.tiles.release()
 
     @Tx.inline
     def consume_wg(self, wg_id: Integer, warp_id: Integer, lane_id: Integer) -> None:
-        """As `consume`, for all threads of a warpgroup, which counts as one arrival.
+        """Act as `consume` with all threads of a warpgroup, which count as one arrival.
 
         wg_id, warp_id, lane_id: the indices of the warpgroup, the warp in it, and the lane. The warpgroup synchronises
             with the barrier wg_id + 1.
@@ -176,12 +176,12 @@ class Worker(ClusterPersistentScheduler2D):
 
     @Tx.inline
     def advance_coords(self) -> None:
-        """Go to the tile that `consume` has found, if there was one."""
+        """Advance to the tile that `consume` found, if any."""
         if self.taken != NONE_LEFT:
             self._go_to(Tx.Cast("int32", self.taken) // self.tiles.cta_group)
 
     @Tx.inline
     def mark_done_if_drained(self) -> None:
-        """End the loop where `consume` found no tile."""
+        """End the loop if `consume` found no tile."""
         if self.taken == NONE_LEFT:
             self.done = 1

@@ -11,7 +11,7 @@ from .arguments import Integer, check_count, given
 
 
 class PipelineState:
-    """The current stage of a role, and the parity of the phase that it waits for in that stage.
+    """The current stage of a role, and the parity of the phase to wait for in that stage.
 
     There are two spellings: ``PipelineState("tma", 4)`` with `init(is_producer=…)` and `move_to_next_stage()`, and
     TVM's newer ``PipelineState(4, phase=1)`` with `advance()`.
@@ -19,7 +19,7 @@ class PipelineState:
     A producer starts with phase 1: its first wait returns at once, because all stages are empty. A consumer starts with
     phase 0: its first wait blocks until a producer has filled the stage.
 
-    name: the prefix of the names of its two variables, `NAME_stage` and `NAME_phase`. It can be left out.
+    name: the prefix of the names of its two variables, `NAME_stage` and `NAME_phase`. It can be omitted.
     depth: the number of stages.
     phase: the initial phase, 1 for a producer and 0 for a consumer. If it is given, no call of `init` is needed.
 
@@ -88,7 +88,7 @@ class PipelineState:
     def skip(self, steps: int) -> None:
         """Advance by several stages at once, for example over the stages that another role handles.
 
-        steps: how many; a Python number.
+        steps: the number of stages, a Python number.
         """
         if steps // self.depth % 2:
             self.phase = self.phase ^ 1
@@ -100,7 +100,7 @@ class PipelineState:
 
 
 def _initial(name: str, value: object) -> Integer:
-    """A phase to start with. Raises TirxError for what can be none."""
+    """Return an initial phase; raises TirxError for an invalid one."""
     if isinstance(value, Expr) or (isinstance(value, int) and value in (0, 1)):
         return value
     write = "is_producer=True for a producer, and False" if name == "is_producer" else "phase=1 for a producer, and 0"

@@ -12,7 +12,7 @@ from .arguments import Integer, given
 
 
 def WarpRole(warp_id: Integer, number: int, regs: int | None = None, increase: bool = False) -> OpenRole:
-    """``with WarpRole(warp_id, 3):``: the warp for which `warp_id` equals `number` executes the block.
+    """Open a block for the warp whose `warp_id` equals `number`: ``with WarpRole(warp_id, 3):``.
 
     warp_id: the index of the executing warp, as `Tx.warp_id` declares it.
     number: the warp that executes the block.
@@ -33,7 +33,7 @@ def WarpRole(warp_id: Integer, number: int, regs: int | None = None, increase: b
 def WarpgroupRole(
     wg_id: Integer, number: int | tuple[int, int], regs: int | None = None, increase: bool = False
 ) -> OpenRole:
-    """``with WarpgroupRole(wg_id, 0):``: one warpgroup, or a range of warpgroups, executes the block.
+    """Open a block for one warpgroup, or for a range of warpgroups: ``with WarpgroupRole(wg_id, 0):``.
 
     wg_id: the index of the executing warpgroup, as `Tx.warpgroup_id` declares it.
     number: the warpgroup that executes the block, or (first, last): warpgroups first to last - 1.

@@ -12,7 +12,7 @@ from .arguments import Integer, check_count, check_label, given
 
 
 class _Order:
-    """An order of tiles. `linear_idx` is the number of the current one; a subclass computes its place from that."""
+    """An order of tiles; a subclass computes the position of the tile numbered `linear_idx`."""
 
     call: ClassVar[str] = 'BaseTileScheduler("tile")'
     """What error pages suggest to write."""
@@ -26,9 +26,9 @@ class _Order:
 
     @Tx.inline
     def update_current_m_n_idx(self, linear_idx: object) -> None:
-        """Compute the place of a tile.
+        """Compute the position of a tile.
 
-        linear_idx: its number.
+        linear_idx: the number of the tile.
         """
 
     @Tx.inline
@@ -38,8 +38,8 @@ class _Order:
 
 
 class BaseTileScheduler(_Order):
-    """The common part of schedulers. To write your own, derive a class from it. Its inline method
-    `update_current_m_n_idx` computes `m_idx` and `n_idx` of the tile `linear_idx`.
+    """The common part of schedulers, for derived classes with an inline method `update_current_m_n_idx` that computes
+    `m_idx` and `n_idx` of the tile `linear_idx`.
 
     prefix: the prefix of the names of its variables.
 
@@ -58,15 +58,15 @@ class BaseTileScheduler(_Order):
     def init(self, linear_init: Integer) -> None:
         """Select the first tile.
 
-        linear_init: its number.
+        linear_init: the number of the tile.
         """
         self._go_to(linear_init)
 
     @Tx.inline
     def next_tile(self, step: Integer) -> None:
-        """Advance.
+        """Advance by a number of tiles.
 
-        step: by how many tiles.
+        step: the number of tiles.
         """
         self._go_to(self.linear_idx + step)
 
@@ -80,7 +80,7 @@ class BaseTileScheduler(_Order):
 
 
 class _GroupMajor(_Order):
-    """An order in groups of tile rows, of `num_tiles` tiles, in steps of `step`."""
+    """An order by groups of tile rows, over `num_tiles` tiles in steps of `step`."""
 
     num_tiles: Any
     step: int
@@ -91,7 +91,7 @@ class _GroupMajor(_Order):
 
     @property
     def tile_count(self) -> Any:
-        """TVM's name of `tile_idx`, which only kernels in TVM's dialect have: the number of tiles before this one."""
+        """TVM's name for `tile_idx`, the number of preceding tiles; only kernels in TVM's dialect have it."""
         return self.tile_idx
 
     @Tx.inline
@@ -107,9 +107,9 @@ class _GroupMajor(_Order):
 
     @Tx.inline
     def next_tile_stride(self, stride: Integer) -> None:
-        """Advance by another number of tiles than `next_tile` does.
+        """Advance by a different number of tiles than `next_tile`.
 
-        stride: how many, in the order of the scheduler.
+        stride: the number of tiles, in the order of the scheduler.
         """
         if self.tile_idx is not None:
             self.tile_idx = self.tile_idx + 1
@@ -130,10 +130,10 @@ class ClusterPersistentScheduler2D(_GroupMajor):
     Its attributes `m_idx` and `n_idx` are the row and the column of the current tile.
 
     prefix: the prefix of the names of its three variables.
-    num_m_tiles, num_n_tiles: the number of tiles along M and along N. The first may be known only at run time.
+    num_m_tiles, num_n_tiles: the number of tiles along M and along N. The first may be a run-time value.
     num_clusters: the number of clusters, or of CTAs, in the grid.
     l2_group_size: the number of tile rows in a group.
-    cluster_m, cluster_n: the tiles along M and N that follow one another before the next group position; they divide
+    cluster_m, cluster_n: the consecutive tiles along M and N before the next group position; they divide
         the numbers of tiles.
     serpentine: go through blocks of `l2_group_size` × `l2_group_size` tiles, column by column of blocks, down and up in
         turn, instead; row by row in a block. The tiles that fill no block come last.
@@ -199,7 +199,7 @@ class ClusterPersistentScheduler2D(_GroupMajor):
 
     @property
     def work_idx(self) -> Any:
-        """TVM's name of `linear_idx`, the number of the current tile in the order."""
+        """TVM's name for `linear_idx`, the number of the current tile in the order."""
         return self.linear_idx
 
     @Tx.inline
@@ -215,7 +215,7 @@ class ClusterPersistentScheduler2D(_GroupMajor):
     def update_current_m_n_idx(self, linear_idx: Any) -> None:
         """Compute the row and the column of a tile.
 
-        linear_idx: its number in the order.
+        linear_idx: the number of the tile in the order.
         """
         first = Tx.meta_var(linear_idx // (self.cluster_m * self.cluster_n))
         if self.serpentine:
@@ -229,7 +229,7 @@ class ClusterPersistentScheduler2D(_GroupMajor):
 
     @Tx.inline
     def _group_major(self, index: Any) -> None:
-        """The place of an index in groups of rows. The last group has the remaining rows."""
+        """Compute the position of an index within groups of rows; the last group has the remaining rows."""
         group = Tx.meta_var(index // (self.group_rows * self.cols))
         within = Tx.meta_var(index % (self.group_rows * self.cols))
         rows = Tx.meta_var(self._rows(group))
@@ -244,7 +244,7 @@ class ClusterPersistentScheduler2D(_GroupMajor):
 
     @Tx.inline
     def _serpentine(self, index: Any) -> None:
-        """The place of an index in the blocks, then in the strip on the right, then in the one below."""
+        """Compute the position of an index: in the blocks, then in the right strip, then in the bottom strip."""
         size = Tx.meta_var(self.group_rows)
         down, across = Tx.meta_var(self.rows // size), Tx.meta_var(self.cols // size)
         whole = Tx.meta_var(down * across * size * size)
@@ -265,12 +265,12 @@ class ClusterPersistentScheduler2D(_GroupMajor):
 
 
 def _divided(value: object) -> str | None:
-    """The hint for a count that is a float, as the division of ints by / gives it."""
+    """Return the hint for a count that is a float, as int division by / produces."""
     return "divide with //, as in M // BLK_M" if isinstance(value, float) else None
 
 
 def _check_index(needed: str, first: object) -> None:
-    """Raises `TirxError` unless the first tile of a scheduler is a number, known now or at run time."""
+    """Raise `TirxError` unless the first tile of a scheduler is a compile-time or run-time number."""
     if not isinstance(first, (Expr, int)):
         raise TirxError(
             f"init of {needed}, but {given(first)}",
@@ -279,14 +279,14 @@ def _check_index(needed: str, first: object) -> None:
 
 
 class GroupMajor3D(_GroupMajor):
-    """Distributes tiles of M, N and K: groups of `group_rows` tile rows, in each K outermost, then N, then the rows.
+    """Distributes tiles of M, N and K by groups of `group_rows` tile rows: K outermost in each, then N, then rows.
 
-    Its attributes `m_idx`, `n_idx` and `k_idx` are the place of the current tile.
+    Its attributes `m_idx`, `n_idx` and `k_idx` are the position of the current tile.
 
     prefix: the prefix of the names of its variables.
-    m_tiles, n_tiles, k_tiles: the number of tiles along M, N and K; the first may be known only at run time.
+    m_tiles, n_tiles, k_tiles: the number of tiles along M, N and K; the first may be a run-time value.
     group_rows: the number of tile rows in a group.
-    step: how far `next_tile` advances.
+    step: the number of tiles that `next_tile` advances.
 
     Cost: four registers of each thread.
 
@@ -319,16 +319,16 @@ class GroupMajor3D(_GroupMajor):
     def init(self, linear_init: Integer) -> None:
         """Select the first tile.
 
-        linear_init: its number in the order.
+        linear_init: the number of the tile in the order.
         """
         _check_index("GroupMajor3D needs the number of the first tile", linear_init)
         self._start(linear_init)
 
     @Tx.inline
     def update_current_m_n_idx(self, linear_idx: Any) -> None:
-        """Compute the place of a tile.
+        """Compute the position of a tile.
 
-        linear_idx: its number in the order.
+        linear_idx: the number of the tile in the order.
         """
         size = Tx.meta_var(self.group_rows * self.n_tiles * self.k_tiles)
         group, within = Tx.meta_var(linear_idx // size), Tx.meta_var(linear_idx % size)

@@ -86,13 +86,13 @@ class TMEMPool:
         cols: int | None = None,
         datapath: str | None = None,
     ) -> Buffer:
-        """A tile of 128 lanes in the next columns.
+        """Allocate a tile of 128 lanes in the next columns.
 
         shape: the extents (lanes, columns), or those of the layout.
         dtype: the dtype of an element.
-        layout: the place of each element; by default, element (r, c) is in lane r, column c.
-        cols: the number of columns of 32 bits; by default, as many as a row of elements fills.
-        datapath: the data path of the MMA, "A" to "G", whose layout the tile has: `tmem_datapath_layout`.
+        layout: the position of each element; by default, element (r, c) is in lane r, column c.
+        cols: the number of columns of 32 bits; by default, those that a row of elements fills.
+        datapath: the data path of the MMA, "A" to "G", which sets the tile's layout: `tmem_datapath_layout`.
 
         Raises TirxError if the pool has too few columns.
         """
@@ -137,16 +137,16 @@ class TMEMPool:
         group: Sequence[int] | None = None,
         cols: int | None = None,
     ) -> Buffer:
-        """An accumulator in the next columns, where the MMA puts it.
+        """Allocate an accumulator in the next columns, with the layout that the MMA uses.
 
         shape: its extents in this CTA.
         dtype: the dtype of an element.
         M: the rows of the MMA, in both CTAs of a pair.
         cta_group, ws, sparse: its modifiers.
-        group: (segments, 2, columns) where the columns of a flat shape are folded in segments.
+        group: (segments, 2, columns) if the columns of a flat shape are folded into segments.
         cols: the number of columns of 32 bits, by default as many as the layout spans.
 
-        Raises TirxError where no MMA has such an accumulator, and if the pool has too few columns.
+        Raises TirxError if no MMA has such an accumulator, or if the pool has too few columns.
         """
         return self._operand("D", shape, dtype, cols, M=M, cta_group=cta_group, ws=ws, sparse=sparse, group=group)
 
@@ -163,7 +163,7 @@ class TMEMPool:
         sparse: bool = False,
         cols: int | None = None,
     ) -> Buffer:
-        """A matrix A in the next columns, for MMAs that read it from tensor memory.
+        """Allocate a matrix A in the next columns, for MMAs that read it from tensor memory.
 
         shape: its extents in this CTA.
         dtype: the dtype of an element.
@@ -183,12 +183,13 @@ class TMEMPool:
     def alloc_sf(
         self, shape: Sequence[int], dtype: Any, *, sf_per_mma: int, sf_reuse: int = 1
     ) -> Buffer:
-        """Scale factors for `Tx.gemm_async(…, SFA=, SFB=)` in the next columns.
+        """Allocate scale factors for `Tx.gemm_async(…, SFA=, SFB=)` in the next columns.
 
-        shape: (rows, factors along K), perhaps after a number of stages; rows is a multiple of 32, factors of 4.
+        shape: (rows, factors along K), optionally preceded by a number of stages; rows is a multiple of 32,
+            factors of 4.
         dtype: float8_e8m0fnu or float8_e4m3fn.
         sf_per_mma: the factors of a row that one MMA uses: 1, 2 or 4.
-        sf_reuse: the number of MMAs that use the same ones; each then has `sf_reuse` coordinates along K.
+        sf_reuse: the number of MMAs that share factors; each factor then has `sf_reuse` coordinates along K.
 
         Raises TirxError for other shapes, and if the pool has too few columns.
         """
@@ -217,9 +218,9 @@ class TMEMPool:
         return buffer
 
     def move_base_to(self, col: int) -> None:
-        """Start the next tile at a column of the pool. The tile may overlap earlier ones.
+        """Set the column of the next tile, which may overlap earlier tiles.
 
-        col: the column, from 0 on.
+        col: the column, counted from 0.
         """
         if not isinstance(col, int) or col < 0:
             raise TirxError(
@@ -229,7 +230,7 @@ class TMEMPool:
 
     @Tx.inline
     def commit(self) -> None:
-        """Allocate the columns. All lanes of the warp must execute it, and no other warp does anything in it.
+        """Allocate the columns with all lanes of `alloc_warp`, without effect in other warps.
 
         Cost: one `tcgen05.alloc`, which waits until the columns are free.
         """

@@ -1,4 +1,4 @@
-"""Compiled kernels: NVRTC, the disk cache, and launches on a GPU."""
+"""Compilation of kernels with NVRTC, the disk cache, and launches on a GPU."""
 
 from tirx_mini.worker import supervise
 

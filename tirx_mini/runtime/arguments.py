@@ -1,4 +1,4 @@
-"""Checks of a call's arguments that a launch on a GPU needs in addition to `tirx_mini.arguments`."""
+"""Argument checks for launches on a GPU, in addition to those of `tirx_mini.arguments`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALIGNMENT = 16
 
 
 def check_call(func: PrimFunc, args: Sequence[object], written: frozenset[int]) -> int:
-    """The GPU to launch on; raises `ArgumentError` for the first argument that does not fit.
+    """Check a call's arguments and return the GPU to launch on; raises `ArgumentError` for the first mismatch.
 
     args: tensors, numbers, or NumPy arrays, which will be copied to the GPU. written: positions of the parameters that
     the kernel writes.
@@ -57,7 +57,7 @@ def check_call(func: PrimFunc, args: Sequence[object], written: frozenset[int]) 
 
 
 def check_tensor(func: PrimFunc, index: int, tensor: Any) -> None:
-    """Raises `ArgumentError` unless `tensor` can be passed for parameter `index`, a buffer, as it is."""
+    """Raise `ArgumentError` unless `tensor` can be passed unchanged for parameter `index`, a buffer."""
     assert isinstance(func.params[index], Buffer)
     if not is_tensor(tensor):
         raise not_an_array(func, index, tensor)
@@ -72,7 +72,7 @@ def check_tensor(func: PrimFunc, index: int, tensor: Any) -> None:
 
 
 def check_devices(func: PrimFunc, tensors: dict[int, Any]) -> int:
-    """The one GPU that all tensors are on; raises `ArgumentError` where they are on several."""
+    """Return the GPU that holds all tensors; raises `ArgumentError` if there are several."""
     devices = {index: tensor.device.index for index, tensor in tensors.items()}
     if len(set(devices.values())) > 1:
         places = ", ".join(f"{func.params[i].name} on cuda:{d}" for i, d in devices.items())
@@ -81,7 +81,7 @@ def check_devices(func: PrimFunc, tensors: dict[int, Any]) -> int:
 
 
 def check_overlap(func: PrimFunc, tensors: dict[int, Any], written: frozenset[int]) -> None:
-    """Raises `ArgumentError` where a buffer that the kernel writes shares memory with another argument."""
+    """Raise `ArgumentError` if a buffer that the kernel writes shares memory with another argument."""
     spans = {i: (t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for i, t in tensors.items()}
     for i in written & spans.keys():
         for j, (start, stop) in spans.items():

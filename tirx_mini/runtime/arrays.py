@@ -1,4 +1,4 @@
-"""NumPy arrays to the GPU and back."""
+"""Copies of NumPy arrays to and from the GPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def to_device(array: npt.NDArray[Any]) -> Any:
-    """A tensor on the current GPU with the array's elements; ml_dtypes' types become PyTorch's."""
+    """Copy an array to a tensor on the current GPU; ml_dtypes' types become PyTorch's."""
     torch = pytorch_on_gpu('target="cuda"')
     contiguous = np.ascontiguousarray(array)
     kind = getattr(torch, array.dtype.name, None)
@@ -25,7 +25,7 @@ def to_device(array: npt.NDArray[Any]) -> Any:
 
 
 def from_device(tensor: Any, array: npt.NDArray[Any]) -> None:
-    """Copy the tensor to `array`, which has the same shape and type; waits for the GPU."""
+    """Copy a tensor to `array`, which has the same shape and type, and wait for the GPU."""
     import torch
 
     host = tensor.cpu().contiguous().view(torch.uint8).numpy()

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, keyed by everything that they were made from."""
+"""The disk cache of compiled kernels, keyed by all inputs of the compilation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CompileCache:
 
     @staticmethod
     def default() -> CompileCache:
-        """The user's cache directory, or $TIRX_MINI_CACHE_DIR; $TIRX_MINI_CACHE_BYTES bounds it (0: no cache)."""
+        """Return the cache in the user's directory or $TIRX_MINI_CACHE_DIR, of $TIRX_MINI_CACHE_BYTES (0: no cache)."""
         place = os.environ.get(DIRECTORY_VARIABLE)
         size = os.environ.get(SIZE_VARIABLE)
         if size and not size.isdigit():
@@ -44,7 +44,7 @@ class CompileCache:
         return CompileCache(Path(place) if place else _user_cache() / "tirx_mini", int(size) if size else DEFAULT_BYTES)
 
     def compile(self, source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
-        """The stored result of `compile_cuda`, or a new one, which is then stored."""
+        """Return the cached result of `compile_cuda`, or compile and store it."""
         store = self._store()
         if store is None:
             return compile_cuda(source, arch, line_info=line_info)
@@ -57,12 +57,12 @@ class CompileCache:
         return compiled
 
     def key(self, source: CudaSource, arch: str, line_info: bool) -> str:
-        """The name of an entry."""
+        """Return the name of an entry."""
         parts = (_SCHEMA, *toolchain().versions, compiler_of(arch).version, *options(arch, line_info), source.text)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _store(self) -> Any:
-        """cuda.core's store, which writes atomically and evicts the least recently read entries; None without one."""
+        """Return cuda.core's store, which writes atomically and evicts the least recently read entries, or None."""
         if self.max_bytes <= 0:
             return None
         try:
@@ -73,7 +73,7 @@ class CompileCache:
 
 @lru_cache(maxsize=4)
 def _opened(directory: Path, max_bytes: int) -> Any:
-    """cuda.core's store at this place. Opening one looks at every file in it."""
+    """Open cuda.core's store in a directory; opening reads the metadata of every file in it."""
     return load("cuda.core.utils").FileStreamProgramCache(directory, max_size_bytes=max_bytes)
 
 
@@ -89,7 +89,7 @@ def _unpacked(entry: bytes) -> Compiled:
 
 
 def _user_cache() -> Path:
-    """The platform's directory for caches."""
+    """Return the platform's cache directory."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

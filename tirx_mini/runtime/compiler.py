@@ -1,4 +1,4 @@
-"""CUDA C++ to PTX and cubin with NVRTC; errors are reported at the kernel's own lines."""
+"""Compilation of CUDA C++ to PTX and cubin with NVRTC, with errors at the kernel's own lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE_NAME = "kernel.cu"
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources of a kernel, as ptxas reports them: registers a thread; bytes of stack and spills a thread."""
+    """The resources of a kernel, as ptxas reports them: registers, stack bytes and spill bytes per thread."""
 
     registers: int
     stack_bytes: int
@@ -43,7 +43,7 @@ class Compiled:
 
     @property
     def resources(self) -> Resources:
-        """The figures of ptxas' verbose output."""
+        """The resources in ptxas' verbose output."""
 
         def number(pattern: str) -> int:
             match = re.search(pattern, self.log)
@@ -58,18 +58,18 @@ class Compiled:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the C++ compiler and of ptxas."""
+        """The warnings of the C++ compiler and of ptxas."""
         return tuple(line.strip() for line in self.log.splitlines() if re.search(r"\bwarning\b", line, re.IGNORECASE))
 
 
 def options(arch: str, line_info: bool) -> tuple[str, ...]:
-    """The compiler's command line."""
+    """Return the compiler's command line options."""
     extra = ("--generate-line-info",) if line_info else ()
     return (f"--gpu-architecture={arch}", *OPTIONS, *extra)
 
 
 def compile_cuda(source: CudaSource, arch: str, *, line_info: bool = False) -> Compiled:
-    """Compile for `arch`, as in "sm_100a"; needs no GPU.
+    """Compile for `arch`, as in "sm_100a", without a GPU.
 
     Raises `TirxError` at the kernel's line that NVRTC or ptxas rejects, `ToolchainError` if there is no compiler.
     """
@@ -114,7 +114,7 @@ _WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvid
 
 
 def _missing_header(message: str) -> str | None:
-    """Advice for a header that NVRTC does not find; None for any other message."""
+    """Return advice for a header that NVRTC does not find, or None for any other message."""
     match = re.search(r'cannot open source file\s+"([^"]+)"', message)
     if match is None:
         return None
@@ -133,7 +133,7 @@ _LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+) \d+)?
 
 
 def _translated(source: CudaSource, log: str, flags: tuple[str, ...], arch: str) -> TirxError:
-    """The first error of `log`, at the line of the kernel that caused it."""
+    """Return the first error of `log`, at the line of the kernel that caused it."""
     match = _CXX.search(log)
     if match:
         file, line, text = match.groups()
@@ -153,7 +153,7 @@ def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> Tir
 
 
 def _place_of_ptxas_error(source: CudaSource, flags: tuple[str, ...], arch: str) -> tuple[str, int]:
-    """File and line of the PTX line that ptxas rejects, from a second compilation with line information."""
+    """Return the source file and line of a PTX line that ptxas rejects, from a compilation with line information."""
     program = _program(source.text, arch)
     program.compile((*flags, "--generate-line-info"))
     match = _PTXAS.search(program.log)

@@ -19,7 +19,7 @@ class DriverError(RuntimeError):
 
 
 def check(result: tuple[Any, ...]) -> Any:
-    """The values of a driver call without its status; raises `DriverError` if the status is an error."""
+    """Return the values of a driver call without its status; raises `DriverError` for an error status."""
     status, *values = result
     if status.value:
         raise failed(status.value)
@@ -27,7 +27,7 @@ def check(result: tuple[Any, ...]) -> Any:
 
 
 def failed(status: int) -> DriverError:
-    """The error that a status other than 0 stands for."""
+    """Return the error for a status other than 0."""
     driver = load("cuda.bindings.driver")
     name = text = None
     if status in {each.value for each in driver.CUresult}:

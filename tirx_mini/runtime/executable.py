@@ -1,4 +1,4 @@
-"""Compiled kernels that can be called: the result of `tvm.compile` for a CUDA target."""
+"""Callable compiled kernels, the result of `tvm.compile` for a CUDA target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .watchdog import run_guarded, time_guarded
 
 
 class Sourced(Protocol):
-    """A callable whose stages of compilation can be shown."""
+    """A callable with source text at each compilation stage."""
 
     def __call__(self, *args: object) -> None: ...
 
@@ -41,23 +41,23 @@ class SourceModule:
 
     @property
     def kind(self) -> str:
-        """TVM's name of the language."""
+        """The language, under TVM's name."""
         return "cuda"
 
     def inspect_source(self, fmt: str = "", comments: bool = True) -> str:
-        """The CUDA C++, or the stage `fmt` ("ptx", "sass"); `comments` as in `Executable.source`."""
+        """Return the CUDA C++, or the stage `fmt` ("ptx", "sass"); `comments` as in `Executable.source`."""
         return self.executable.source(fmt or "cuda", comments)
 
 
 @dataclass(frozen=True)
 class HostModule:
-    """TVM's view of the host side, which holds the device modules; a call runs the kernel."""
+    """TVM's view of the host side, which contains the device modules; a call runs the kernel."""
 
     imports: tuple[SourceModule, ...]
 
     @staticmethod
     def of(executable: Sourced) -> HostModule:
-        """The host side of a compiled kernel."""
+        """Return the host side of a compiled kernel."""
         return HostModule((SourceModule(executable),))
 
     def __call__(self, *args: object) -> None:
@@ -93,19 +93,19 @@ class Executable:
             self.launcher(args)
 
     def run_guarded(self, *args: object, limit_s: float = 10.0) -> None:
-        """Call the kernel in a child process, which is ended if the kernel runs longer than `limit_s` seconds.
+        """Call the kernel in a child process, which is terminated after `limit_s` seconds.
 
-        Raises `KernelTimeout` in that case and `KernelFault` if the kernel faults; this process can go on launching.
+        Raises `KernelTimeout` in that case and `KernelFault` if the kernel faults; this process can still launch.
         """
         run_guarded(self.kernel, args, limit_s)
 
     def time_guarded(self, *args: object, repeat: int = 30, limit_s: float = 20.0) -> float:
-        """Milliseconds of one launch among `repeat` in a CUDA graph, in a child process as in `run_guarded`."""
+        """Return the milliseconds per launch of `repeat` launches in a CUDA graph, in a child process."""
         return time_guarded(self.kernel, args, repeat, limit_s)
 
     @property
     def arch(self) -> str:
-        """The architecture compiled for, as "sm_100a"."""
+        """The target architecture, as "sm_100a"."""
         return self.compiled.arch
 
     @property
@@ -113,7 +113,7 @@ class Executable:
         return HostModule.of(self)
 
     def source(self, stage: str = "cuda", comments: bool = True) -> str:
-        """The kernel at one of `STAGES`; "tir" is the kernel as written. Raises `ValueError` for another name.
+        """Return the kernel at one of `STAGES`; "tir" is the kernel as written. Raises `ValueError` for another name.
 
         comments: whether the CUDA C++ explains descriptors, roles and shared memory at the ends of its lines. The text
         that was compiled is the one without, so that comments change neither compilation time nor the cache's keys.
@@ -128,7 +128,7 @@ class Executable:
 
     @cached_property
     def written(self) -> frozenset[int]:
-        """Positions of the parameters that the kernel writes."""
+        """The positions of the parameters that the kernel writes."""
         written = written_params(self.func)
         return frozenset(i for i, p in enumerate(self.func.params) if p in written)
 
@@ -183,9 +183,9 @@ def build(
 
 
 def emit(func: PrimFunc, arch: str, *, line_info: bool = False, comments: bool = False) -> CudaSource:
-    """The CUDA C++ of a lowered function for `arch`, as "sm_90a". No compiler is needed for it.
+    """Emit the CUDA C++ of a lowered function for `arch`, as "sm_90a", without a compiler.
 
-    Raises `TirxError` for what has no CUDA form, or does not fit into the architecture's shared memory.
+    Raises `TirxError` for a construct without a CUDA form, and if shared memory exceeds the architecture's limit.
     """
     executed = for_target(func, arch)
     _check_shared_memory(executed, arch)

@@ -1,4 +1,4 @@
-"""A compiled kernel on the GPU: loading it, binding arguments, launching."""
+"""Launches of a compiled kernel on the GPU: loading, argument binding and the driver call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STREAMS = 64
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled kernel: all that a launch of it depends on, in this process or another.
+    """A compiled kernel with all data needed to launch it, in this process or another.
 
     written: positions of the parameters that the kernel writes.
     """
@@ -58,7 +58,7 @@ class Bound:
 
 
 class Launcher:
-    """Launches one kernel. Each set of tensors is bound once (checks, tensor maps), and its binding is kept.
+    """Launches one kernel. Each set of tensors is bound once (checks, tensor maps), and its binding is cached.
 
     A launch calls the driver through ctypes, with operands that already have its types: a call of the bindings takes
     longer to convert its operands than the driver takes to queue the kernel.
@@ -82,9 +82,9 @@ class Launcher:
         self._streams: dict[int, tuple[ctypes.c_void_p, Any]] = {}
 
     def again(self, args: Sequence[Any]) -> bool:
-        """Launch if these arguments are bound already, and say whether they are: what most calls do, in least time.
+        """Launch if these arguments are already bound, and return whether they are: the fast path of most calls.
 
-        A call of a kernel with a scalar parameter is never said to be.
+        The result is always False for a kernel with a scalar parameter.
         """
         if not self._tensors_only:
             return False
@@ -104,7 +104,7 @@ class Launcher:
         return True
 
     def __call__(self, args: Sequence[object]) -> None:
-        """Launch on PyTorch's current stream; returns before the kernel has finished."""
+        """Launch on PyTorch's current stream, and return before the kernel has finished."""
         key = tuple([_identity(arg) for arg in args])
         self._launch(self._bound.get(key) or self._remember(key, args))
 
@@ -125,9 +125,9 @@ class Launcher:
             raise failed(status)
 
     def _stream(self, stream: int) -> tuple[ctypes.c_void_p, Any]:
-        """The address of the configuration of launches on a stream, and its owner.
+        """Return the address of the launch configuration for a stream, and its owner.
 
-        (Threads that shared one would overwrite each other's stream.)
+        (Threads must not share a configuration, because they would overwrite each other's stream.)
         """
         while len(self._streams) >= _STREAMS:
             del self._streams[next(iter(self._streams))]
@@ -143,7 +143,7 @@ class Launcher:
         return bound
 
     def bind(self, args: Sequence[object]) -> Bound:
-        """Checked arguments in the driver's form."""
+        """Check arguments and return them in the driver's form."""
         device = check_call(self.kernel.func, args, self.kernel.written)
         function = self._function(device)
         storage = tuple(self._argument(param, args) for param in self.kernel.source.params)
@@ -151,7 +151,7 @@ class Launcher:
         return Bound(device, function, ctypes.c_void_p(ctypes.addressof(pointers)), (pointers, *storage))
 
     def _argument(self, param: Buffer | Var | TensorMap, args: Sequence[Any]) -> Any:
-        """The storage of one kernel parameter."""
+        """Return the storage of one kernel parameter."""
         if isinstance(param, TensorMap):
             return _map_storage(encode(param, args[self._position[param.buffer]].data_ptr()))
         index = self._position[param]
@@ -163,7 +163,7 @@ class Launcher:
         return _C_SCALARS[param.dtype](check_scalar(self.kernel.func, index, args[index]))
 
     def _function(self, device: int) -> ctypes.c_void_p:
-        """The kernel on a device, loaded at the first call with its limit of dynamic shared memory."""
+        """Return the kernel on a device, loaded at the first call with its dynamic shared memory limit."""
         if device not in self._functions:
             import torch
 
@@ -186,11 +186,11 @@ class Launcher:
 
 
 def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool, cooperative: bool = False) -> Any:
-    """A `CUlaunchConfig`.
+    """Return a `CUlaunchConfig`.
 
     shape: the grid's three extents, the CTA's, and bytes of dynamic shared memory.
     programmatic: whether the kernel may begin before the previous kernel in the stream has ended.
-    cooperative: whether all of its CTAs must be resident at a time, so that the grid can synchronise.
+    cooperative: whether all CTAs must be resident at the same time, so that the grid can synchronise.
     """
     driver = load("cuda.bindings.driver")
     config = driver.CUlaunchConfig()
@@ -217,8 +217,7 @@ def launch_config(shape: Sequence[int], stream: int, *, programmatic: bool, coop
 
 @cache
 def _current() -> tuple[Callable[[], int], Callable[[int], int]]:
-    """The functions that return PyTorch's current device and the handle of its current stream, without making objects.
-    """
+    """Return allocation-free functions for PyTorch's current device and the handle of its current stream."""
     import torch
 
     torch.cuda.init()
@@ -226,7 +225,7 @@ def _current() -> tuple[Callable[[], int], Callable[[int], int]]:
 
 
 def _identity(arg: Any) -> Any:
-    """The properties of an argument that a binding depends on; of a number, also in a 0-d tensor, its value."""
+    """Return the properties of an argument that determine its binding: of a number, also in a 0-d tensor, its value."""
     try:
         place = arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
     except AttributeError:
@@ -240,7 +239,7 @@ def _identity(arg: Any) -> Any:
 
 
 def _map_storage(tensor_map: Any) -> Any:
-    """A copy of a `CUtensorMap` in memory that the binding owns."""
+    """Return a copy of a `CUtensorMap` in memory that the binding owns."""
     storage = (ctypes.c_uint8 * BYTES)()
     ctypes.memmove(storage, int(tensor_map.getPtr()), BYTES)
     return storage

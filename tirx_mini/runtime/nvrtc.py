@@ -1,4 +1,4 @@
-"""NVIDIA's run-time compiler, by its C interface (the NVRTC guide): a library, and programs that it compiles.
+"""A ctypes interface to NVIDIA's run-time compiler (the NVRTC guide): its library, and programs.
 
 It is called with ctypes: `cuda.bindings.nvrtc` also imports the driver's bindings, which takes longer than to compile a
 small kernel.
@@ -17,7 +17,7 @@ SUCCESS, COMPILATION_FAILED = 0, 6
 class Nvrtc:
     """The library at `path`. Raises `OSError` if it does not load.
 
-    version: as in "13.0.88"; that of its interface, "13.0", unless it is given.
+    version: as in "13.0.88"; by default the interface version, as in "13.0".
     """
 
     def __init__(self, path: Path, version: str = "") -> None:
@@ -29,21 +29,21 @@ class Nvrtc:
         self.version = version or f"{major.value}.{minor.value}"
 
     def __call__(self, function: str, *args: object, detail: str = "") -> None:
-        """Call a function. Raises `RuntimeError` with its status and `detail` unless it succeeds."""
+        """Call a function; raises `RuntimeError` with the status and `detail` if it fails."""
         self.succeeded(self.status(function, *args), detail)
 
     def status(self, function: str, *args: object) -> int:
-        """Call a function that may fail."""
+        """Call a function that may fail, and return its status."""
         return getattr(self._library, function)(*args)
 
     def succeeded(self, status: int, detail: str = "") -> None:
-        """Raises `RuntimeError` for any other status."""
+        """Raise `RuntimeError` unless the status is success."""
         if status != SUCCESS:
             raise RuntimeError(f"NVRTC failed: {self._library.nvrtcGetErrorString(status).decode()}{detail}")
 
     @property
     def supported(self) -> tuple[int, ...]:
-        """The numbers of the architectures that it compiles for."""
+        """The architectures that the library compiles for, by number."""
         count = ctypes.c_int()
         self("nvrtcGetNumSupportedArchs", ctypes.byref(count))
         numbers = (ctypes.c_int * count.value)()
@@ -52,9 +52,9 @@ class Nvrtc:
 
 
 def _builtins(path: Path) -> ctypes.CDLL | None:
-    """The library that NVRTC opens by its bare name when it compiles.
+    """Load the library that NVRTC opens by its bare name during compilation.
 
-    It is beside NVRTC, where the loader does not look: on Linux the wheels have no RUNPATH, but a library that is
+    It lies beside NVRTC, outside the loader's search path: on Linux the wheels have no RUNPATH, but a library that is
     loaded already is found by its name.
     """
     stem, dot, suffix = path.name.partition(".so")
@@ -63,7 +63,7 @@ def _builtins(path: Path) -> ctypes.CDLL | None:
 
 
 class Program:
-    """A text that NVRTC compiles. Raises `RuntimeError` where NVRTC cannot do what is asked.
+    """A program text for NVRTC; raises `RuntimeError` if NVRTC fails for a reason other than the text.
 
     headers: texts by the names that the text includes; they take precedence over files.
     """
@@ -81,7 +81,7 @@ class Program:
             self.nvrtc.status("nvrtcDestroyProgram", ctypes.byref(self.handle))
 
     def compile(self, flags: Sequence[str]) -> bool:
-        """Return whether the text compiles; `log` has the messages."""
+        """Compile the text, and return whether it compiles; `log` has the messages."""
         options = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
         status = self.nvrtc.status("nvrtcCompileProgram", self.handle, len(flags), options)
         if status not in (SUCCESS, COMPILATION_FAILED):
@@ -89,11 +89,11 @@ class Program:
         return status == SUCCESS
 
     def ask(self, name: str) -> None:
-        """Request the kernel with a C++ name, such as an instance of a template, before the compilation."""
+        """Request a kernel by its C++ name, such as a template instance, before the compilation."""
         self.nvrtc("nvrtcAddNameExpression", self.handle, name.encode())
 
     def lowered(self, name: str) -> str:
-        """The name in PTX of a kernel that was requested with `ask`."""
+        """Return the PTX name of a kernel requested with `ask`."""
         found = ctypes.c_char_p()
         self.nvrtc("nvrtcGetLoweredName", self.handle, name.encode(), ctypes.byref(found))
         return (found.value or b"").decode()

@@ -1,4 +1,4 @@
-"""SASS, the machine code: disassembly, and counts of tensor-core, TMA, barrier and memory instructions."""
+"""SASS, the machine code: disassembly and instruction counts by group."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.
 
 @dataclass(frozen=True)
 class SassSummary:
-    """Counts of instructions.
+    """The instruction counts of a kernel.
 
     opcodes: the count of each full opcode.
     groups: the count of each PTX name of each group of `GROUPS`, without zeros.
@@ -53,21 +53,21 @@ class SassSummary:
     groups: Mapping[str, Mapping[str, int]]
 
     def count(self, ptx: str) -> int:
-        """The number of instructions that implement `ptx`, a name of `GROUPS`."""
+        """Return the number of instructions that implement `ptx`, a name of `GROUPS`."""
         return sum(names.get(ptx, 0) for names in self.groups.values())
 
     def matching(self, pattern: str) -> int:
-        """The number of instructions whose opcode, modifiers included, matches `pattern`."""
+        """Return the number of instructions whose opcode, including modifiers, matches `pattern`."""
         return sum(n for opcode, n in self.opcodes.items() if re.search(pattern, opcode))
 
     @property
     def local_accesses(self) -> int:
-        """Accesses to local memory: spilled registers, and arrays that are not in registers."""
+        """The number of local memory accesses: spilled registers, and arrays outside registers."""
         return sum(self.groups["local memory"].values())
 
 
 def disassemble(cubin: bytes) -> str:
-    """The machine code as nvdisasm prints it. Raises `ToolchainError` if nvdisasm is not installed."""
+    """Return the machine code as nvdisasm prints it. Raises `ToolchainError` if nvdisasm is not installed."""
     tool = disassembler()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
@@ -79,7 +79,7 @@ def disassemble(cubin: bytes) -> str:
 
 
 def summarise(sass: str) -> SassSummary:
-    """Counts of the instructions in a disassembly."""
+    """Count the instructions in a disassembly."""
     opcodes = Counter(_INSTRUCTION.findall(sass))
     groups: dict[str, dict[str, int]] = {}
     for group, patterns in GROUPS.items():
@@ -94,7 +94,7 @@ def _count(opcodes: Mapping[str, int], pattern: str) -> int:
 
 
 def summary_text(summary: SassSummary, compiled: Compiled, smem_bytes: int) -> str:
-    """The summary as text, one line for each group."""
+    """Return the summary as text, one line for each group."""
     resources = compiled.resources
     lines = [f"// {compiled.arch}: {sum(summary.opcodes.values())} instructions"]
     for group, counts in summary.groups.items():

@@ -1,4 +1,4 @@
-"""Tensor maps (`CUtensorMap`), which describe a tensor to TMA; the driver encodes them."""
+"""Tensor maps (`CUtensorMap`), the descriptors of tensors for TMA, encoded by the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ L2_PROMOTIONS: Mapping[int, str] = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256
 
 
 def encode(tensor_map: TensorMap, pointer: int) -> Any:
-    """The driver's `CUtensorMap` of the tensor at `pointer` (CUDA driver API: cuTensorMapEncodeTiled).
+    """Encode the `CUtensorMap` of the tensor at `pointer` (CUDA driver API: cuTensorMapEncodeTiled).
 
     Raises `TirxError`, at the copy that needs the map, if the driver rejects it.
     """

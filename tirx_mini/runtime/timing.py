@@ -1,4 +1,4 @@
-"""Launch times on this machine's GPU without the host's share: launches are replayed from a CUDA graph."""
+"""Launch times on this machine's GPU without host overhead, from replays of a CUDA graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class LaunchGraph:
-    """`repeat` calls of `launch`, which queues on the current stream, as one CUDA graph; it is replayed once."""
+    """A CUDA graph of `repeat` calls of `launch`, which queues on the current stream; creation replays it once."""
 
     def __init__(self, launch: Callable[[], object], repeat: int) -> None:
         import torch
@@ -29,7 +29,7 @@ class LaunchGraph:
         self._graph.replay()
 
     def ms(self) -> float:
-        """Milliseconds of one call: the time of a replay divided by `repeat`."""
+        """Return the milliseconds per call: the time of a replay divided by `repeat`."""
         import torch
 
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -26,7 +26,7 @@ LAST = 72
 
 
 class ToolchainError(RuntimeError):
-    """The CUDA compiler or disassembler is missing; the message says what to install."""
+    """The error for a missing CUDA compiler or disassembler, with installation advice."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class Toolchain:
 
 
 def load(module: str) -> Any:
-    """A module of NVIDIA's Python packages (`cuda.bindings`, `cuda.core`, `cuda.pathfinder`), imported when needed.
+    """Import a module of NVIDIA's Python packages (`cuda.bindings`, `cuda.core`, `cuda.pathfinder`) on demand.
 
-    They exist only for some platforms, so nothing imports them by name. Raises `ToolchainError` if they are missing.
+    The packages exist only for some platforms, so no module imports them statically. Raises
+    `ToolchainError` without them.
     """
     try:
         return importlib.import_module(module)
@@ -50,7 +51,7 @@ def load(module: str) -> Any:
 
 @cache
 def toolchain() -> Toolchain:
-    """The installed NVRTC and headers. Raises `ToolchainError` with one sentence if they are missing."""
+    """Return the installed NVRTC and headers. Raises `ToolchainError` with one sentence if they are missing."""
     found = _packaged("cu13/include/cuda_runtime.h")
     include = found.parent if found else _pathfinder("find_nvidia_header_directory", "cudart")
     include = include or _in_toolkit("include", "cuda_runtime.h")
@@ -62,7 +63,7 @@ def toolchain() -> Toolchain:
 
 @cache
 def nvrtc13() -> Nvrtc:
-    """The compiler of CUDA 13. Raises `ToolchainError` if it is not installed."""
+    """Return the compiler of CUDA 13. Raises `ToolchainError` if it is not installed."""
     path = None if sys.platform == "win32" else _packaged("cu13/lib/libnvrtc.so.13")
     try:
         # NVIDIA's search takes longer than to compile a small kernel, so packages are looked into first.
@@ -73,9 +74,9 @@ def nvrtc13() -> Nvrtc:
 
 @cache
 def nvrtc12() -> Nvrtc | None:
-    """The compiler of CUDA 12, for the architectures that CUDA 13 does not have: sm_50 to sm_72.
+    """Return the compiler of CUDA 12, for the architectures that CUDA 13 lacks: sm_50 to sm_72.
 
-    It is the package nvidia-cuda-nvrtc-cu12, an extra (`EXTRA`). None without it.
+    It is in the package nvidia-cuda-nvrtc-cu12, an extra (`EXTRA`). The result is None without the package.
     """
     windows = sys.platform == "win32"
     path = _packaged("cuda_nvrtc/" + ("bin/nvrtc64_120_0.dll" if windows else "lib/libnvrtc.so.12"))
@@ -84,7 +85,7 @@ def nvrtc12() -> Nvrtc | None:
 
 @cache
 def disassembler() -> Path:
-    """The path of nvdisasm. Raises `ToolchainError` if it is not installed."""
+    """Return the path of nvdisasm. Raises `ToolchainError` if it is not installed."""
     name = "nvdisasm.exe" if sys.platform == "win32" else "nvdisasm"
     found = _pathfinder("find_nvidia_binary_utility", "nvdisasm")
     folder = _in_toolkit("bin", name)
@@ -96,38 +97,38 @@ def disassembler() -> Path:
 
 
 def _pathfinder(function: str, what: str) -> Path | None:
-    """The result of NVIDIA's own search, in pip and conda packages and, in newer versions, in toolkits."""
+    """Return the result of NVIDIA's file search in pip and conda packages and, in newer versions, in toolkits."""
     search = getattr(load("cuda.pathfinder"), function, None)
     found = search(what) if search is not None else None
     return Path(found) if found else None
 
 
 def _loaded(library: str) -> Path:
-    """The path of a library that NVIDIA's search has found and loaded, in packages, in conda or in a toolkit."""
+    """Return the path of a library that NVIDIA's search found and loaded, in packages, in conda or in a toolkit."""
     return Path(load("cuda.pathfinder").load_nvidia_dynamic_lib(library).abs_path)
 
 
 def _packaged(file: str) -> Path | None:
-    """A file of NVIDIA's pip packages, which share the folder `nvidia` of site-packages."""
+    """Return a file of NVIDIA's pip packages, which share the folder `nvidia` in site-packages."""
     spec = find_spec("nvidia")
     roots = (spec.submodule_search_locations if spec is not None else None) or ()
     return next((path for path in (Path(root, file) for root in roots) if path.is_file()), None)
 
 
 def _version(file: Path | None, distribution: str) -> str:
-    """The version of the package that has `file`, "" if no package does. distribution: as its folder is named."""
+    """Return the version of the package with `file`, or "". distribution: the package by its folder's name."""
     folders = [parent.parent for parent in file.parents if parent.name == "nvidia"] if file is not None else []
     found = (match.name for folder in folders[:1] for match in folder.glob(f"{distribution}-*.dist-info"))
     return next((name.removesuffix(".dist-info").rpartition("-")[2] for name in found), "")
 
 
 def _in_toolkit(folder: str, file: str) -> Path | None:
-    """The folder of this name in the first CUDA toolkit that has `file` in it."""
+    """Return the named folder in the first CUDA toolkit that has `file` in it."""
     return next((root / folder for root in _toolkits() if (root / folder / file).is_file()), None)
 
 
 def _toolkits() -> Iterator[Path]:
-    """Possible places of a CUDA toolkit: the environment's, beside nvcc, the usual one."""
+    """Yield the candidate folders of a CUDA toolkit: the environment's, nvcc's, and the default one."""
     yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
     nvcc = shutil.which("nvcc")
     if nvcc:
@@ -136,7 +137,7 @@ def _toolkits() -> Iterator[Path]:
 
 
 def device_arch() -> str | None:
-    """The architecture of the current GPU, as "sm_100a"; None without a GPU, or without PyTorch to use it."""
+    """Return the architecture of the current GPU, as "sm_100a", or None without a GPU or without PyTorch."""
     torch = pytorch_or_none() if driver_library() is not None else None
     if torch is None or not torch.cuda.is_available():
         return None
@@ -146,9 +147,9 @@ def device_arch() -> str | None:
 
 @cache
 def driver_library() -> ctypes.CDLL | None:
-    """The library of the CUDA driver, None without one. PyTorch need not be imported to find that there is none.
+    """Load the CUDA driver library without importing PyTorch, or return None if there is none.
 
-    Its functions return a status; what is not an `int` must be given in a type of ctypes.
+    Its functions return a status; arguments other than `int` must have a ctypes type.
     """
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -157,7 +158,7 @@ def driver_library() -> ctypes.CDLL | None:
 
 
 def known_arch(arch: str) -> str:
-    """`arch` itself; raises `ValueError` if NVRTC does not compile for it."""
+    """Return `arch` unchanged; raises `ValueError` if NVRTC does not support it."""
     match = re.fullmatch(r"sm_(\d+)[af]?", arch)
     number, numbers = int(match.group(1)) if match else 0, supported()
     if number not in numbers:
@@ -169,7 +170,7 @@ def known_arch(arch: str) -> str:
 
 
 def supported() -> tuple[int, ...]:
-    """The architectures that NVRTC compiles for, by number."""
+    """Return the architectures that NVRTC supports, by number."""
     toolchain()
     numbers, older = nvrtc13().supported, nvrtc12()
     before = older.supported if older is not None else ()
@@ -177,7 +178,7 @@ def supported() -> tuple[int, ...]:
 
 
 def compiler_of(arch: str) -> Nvrtc:
-    """The NVRTC that compiles for an architecture: CUDA 12's for the architectures that it alone supports."""
+    """Return the NVRTC for an architecture: CUDA 12's only for the architectures that CUDA 13 lacks."""
     older = nvrtc12() if compute_capability(arch) <= LAST else None
     return older or nvrtc13()
 

@@ -1,6 +1,6 @@
-"""Runs kernels that may hang or fault in a child process, which can be ended.
+"""Runs kernels that may hang or fault in a child process, which can be terminated.
 
-A kernel that hangs cannot be stopped, and one that faults destroys the process's CUDA context: every later CUDA call
+A hanging kernel cannot be stopped, and a faulting kernel destroys the process's CUDA context: every later CUDA call
 fails. In a child process both end with the child, and the caller can launch again.
 """
 
@@ -41,7 +41,7 @@ class KernelFailure(RuntimeError):
 
 
 class KernelTimeout(KernelFailure):
-    """A kernel that ran longer than its limit and was ended."""
+    """The error for a kernel that exceeded its time limit and was terminated."""
 
 
 class KernelFault(KernelFailure):
@@ -53,9 +53,9 @@ class KernelFault(KernelFailure):
 
 
 def run_guarded(kernel: Kernel, args: Sequence[object], limit_s: float = 10.0) -> None:
-    """``kernel(*args)`` in a child process; the results are copied into the tensors or arrays of `args`.
+    """Run ``kernel(*args)`` in a child process, and copy the results into the tensors or arrays of `args`.
 
-    The child is kept for the next run. Raises `KernelTimeout` if the kernel runs longer than `limit_s` seconds,
+    The next run reuses the child process. Raises `KernelTimeout` if the kernel runs longer than `limit_s` seconds,
     `KernelFault` if it faults, and `ArgumentError` for arguments that do not fit. This process's CUDA context stays
     usable in every case.
     """
@@ -69,7 +69,7 @@ def run_guarded(kernel: Kernel, args: Sequence[object], limit_s: float = 10.0) -
 
 
 def time_guarded(kernel: Kernel, args: Sequence[object], repeat: int = 30, limit_s: float = 20.0) -> float:
-    """Milliseconds of one of `repeat` launches in a CUDA graph, in a child process: the median of `REPLAYS` replays.
+    """Time `repeat` launches in a CUDA graph in a child process; return milliseconds per launch, a median of `REPLAYS`.
 
     The tensors or arrays of `args` are not written. Raises as `run_guarded` does.
     """
@@ -84,7 +84,7 @@ def time_guarded(kernel: Kernel, args: Sequence[object], repeat: int = 30, limit
 def _guarded(
     task: Task, kernel: Kernel, args: Sequence[object], options: tuple[object, ...], limit_s: float, late: str
 ) -> Any:
-    """The result of `task` for ``(kernel, args, *options)`` in the child. late: the message of a `KernelTimeout`."""
+    """Return the result of `task` in the child for ``(kernel, args, *options)``. late: the `KernelTimeout` message."""
     check_call(kernel.func, args, kernel.written)
     if any(map(is_tensor_map, kernel.func.params)):
         raise ArgumentError(
@@ -101,9 +101,9 @@ def _guarded(
 
 @cache
 def _runner() -> Worker:
-    """The child for all kernels of this process: creating a CUDA context takes seconds.
+    """Return the child process for all kernels of this process, because creating a CUDA context takes seconds.
 
-    Raises `PyTorchMissing` or `GpuMissing` where it could not launch.
+    Raises `PyTorchMissing` or `GpuMissing` if it cannot launch kernels.
     """
     pytorch_on_gpu('target="cuda"')
     worker = Worker()
@@ -115,7 +115,7 @@ def _runner() -> Worker:
 
 
 def _launch(payload: tuple[Kernel, list[Any]]) -> Generator[None, None, dict[int, Any]]:
-    """Launch on the child's GPU and wait; returns the bytes of each argument that the kernel writes."""
+    """Launch on the child's GPU, wait, and return the bytes of each argument that the kernel writes."""
     import torch
 
     kernel, packed = payload
@@ -128,7 +128,7 @@ def _launch(payload: tuple[Kernel, list[Any]]) -> Generator[None, None, dict[int
 
 
 def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float]:
-    """Milliseconds of one of many launches."""
+    """Return the milliseconds per launch of repeated launches."""
     kernel, packed, repeat = payload
     launcher, args = Launcher(kernel), _on_device(packed)
     yield
@@ -138,7 +138,7 @@ def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float
 
 
 def _on_device(packed: list[Any]) -> list[Any]:
-    """The arguments on the child's GPU, after all copies have finished."""
+    """Return the arguments on the child's GPU, after all copies have finished."""
     import torch
 
     args = [item.on_device() if isinstance(item, _Bytes) else item for item in packed]
@@ -148,7 +148,7 @@ def _on_device(packed: list[Any]) -> list[Any]:
 
 @contextmanager
 def _cuda_errors() -> Iterator[None]:
-    """Turn PyTorch's CUDA errors into `DriverError`s."""
+    """Convert PyTorch's CUDA errors to `DriverError`s."""
     try:
         yield
     except DriverError:
@@ -158,14 +158,14 @@ def _cuda_errors() -> Iterator[None]:
 
 
 def _status(text: str) -> str:
-    """The driver's status that PyTorch's message of a CUDA error means."""
+    """Return the driver status that PyTorch's message of a CUDA error denotes."""
     known = {"illegal memory access": "ILLEGAL_ADDRESS", "misaligned address": "MISALIGNED_ADDRESS"}
     return "CUDA_ERROR_" + next((name for words, name in known.items() if words in text), "LAUNCH_FAILED")
 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """A tensor or array on its way to another process."""
+    """The serialised form of a tensor or array for another process."""
 
     data: npt.NDArray[np.uint8]
     dtype: str

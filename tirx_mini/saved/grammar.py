@@ -1,4 +1,4 @@
-"""The grammar of a saved kernel: every class with its fields, and the values that each field may hold."""
+"""The grammar of a saved kernel: the fields of every class, and the valid values of each field."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ MOST_ELEMENTS = 1 << 40
 """Of one buffer or layout."""
 
 class SavedKernelError(ValueError):
-    """A text that is not a saved kernel. The message says where, and what was expected."""
+    """The error for a text that is no saved kernel; the message states the position and the expectation."""
 
 
 class Unexpected(Exception):
-    """A value that does not fit. The argument says what was expected."""
+    """The error for an invalid value; its argument states the expectation."""
 
 
 Check = Callable[[Any], Any]
@@ -128,28 +128,28 @@ def _number(value: Any) -> int | float | bool:
 
 
 def _name(value: Any) -> str:
-    """A string that becomes the name of a variable, in Python and in CUDA."""
+    """Check a string that becomes a variable name, in Python and in CUDA."""
     fits = isinstance(value, str) and value.isascii() and value.isidentifier() and len(value) <= 200
     need(fits and not keyword.iskeyword(value), "an identifier")
     return value
 
 
 def _text(value: Any) -> str:
-    """The message of a print: whatever can be read, and ends of lines."""
+    """Check the message of a print: printable characters and newlines."""
     fits = isinstance(value, str) and len(value) <= MOST_TEXT
     need(fits and all(c.isprintable() or c in "\n\t" for c in value), "a text that can be printed")
     return value
 
 
 def _remark(value: Any) -> str:
-    """A line for readers, which is a comment in CUDA."""
+    """Check a remark line, which becomes a comment in CUDA."""
     fits = isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()
     need(fits and "*/" not in value and not value.endswith("\\"), "one line of text")
     return value
 
 
 def _word(value: Any) -> str:
-    """A modifier, as "tcgen05" or "shared::cta"."""
+    """Check a modifier, as "tcgen05" or "shared::cta"."""
     need(isinstance(value, str) and re.fullmatch(r"[\w.:+-]{0,100}", value, re.ASCII), "a word")
     return value
 
@@ -193,7 +193,7 @@ def optional(check: Check) -> Check:
 
 
 def _plain(value: object) -> Any:
-    """The value of an option or a modifier: nodes, numbers and words, or tuples of them."""
+    """Check the value of an option or modifier: a node, a number, a word, or a tuple of them."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     if value is None or isinstance(value, (bool, int, float)):
@@ -208,7 +208,7 @@ def _pair(value: Any) -> tuple[str, Any]:
 
 
 def _attribute(value: Any) -> tuple[str, Any]:
-    """Of a hint: a key such as "tirx.pipelined", and a value."""
+    """Check the attribute of a hint: a key such as "tirx.pipelined", and a value."""
     need(isinstance(value, tuple) and len(value) == 2, "a name and a value")
     need(bool(value[0]), "a word that is not empty")
     return _word(value[0]), _plain(value[1])
@@ -223,7 +223,7 @@ def _argument(value: object) -> Any:
 
 
 def _written(value: Any) -> Written:
-    """The path of a call, the places of operands, the names of modifiers, and places again."""
+    """Check a written call: its path, operand positions, modifier names, and further positions."""
     need(isinstance(value, tuple) and len(value) == 4 and isinstance(value[0], str), "a path, places and names")
     need(value[0] in NAMES, "a path of the language")
     places = _many(_int(0, 255))

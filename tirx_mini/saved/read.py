@@ -1,4 +1,4 @@
-"""Loading: every line is checked before a node is made of it."""
+"""Loading of saved kernels; every row is checked before its node is created."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ ELSEWHERE = "<elsewhere>"
 
 
 def load_json(text: str | bytes, files: Mapping[str, str] | None = None) -> PrimFunc:
-    """The kernel that `save_json` wrote. Nothing of the text is evaluated.
+    """Load a kernel written by `save_json`, without evaluating any part of the text.
 
-    files: the files whose lines reports may show: their names in the text, and where they are. Others are called
-        `ELSEWHERE`. Without it, the names are kept, so the text must come from someone who may name any file.
+    files: the files whose lines reports may show: names in the text, with their paths. Other files are named
+        `ELSEWHERE`. Without it, the names are kept, so the text must come from a trusted source.
 
     Raises `SavedKernelError` for a text that is not a saved kernel.
     """
@@ -64,7 +64,7 @@ def _refuse(message: str) -> Any:
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A node, and how many are within one another in it."""
+    """A node with its nesting depth."""
 
     node: Any
     depth: int
@@ -91,7 +91,7 @@ class _Reader:
         self._func = data.get("func")
 
     def func(self) -> PrimFunc:
-        """The kernel."""
+        """Return the kernel."""
         number = self._func
         if type(number) is int and 0 <= number < len(self._loaded):
             node = self._loaded[number].node
@@ -134,7 +134,7 @@ class _Reader:
         return node
 
     def _value(self, raw: object, depths: list[int], nested: int) -> Any:
-        """A value of JSON: a reference as its node, whose depth is noted."""
+        """Return a JSON value, with references resolved to nodes whose depths are recorded."""
         if isinstance(raw, list):
             need(len(raw) <= MOST_ITEMS and nested < 8, f"at most {MOST_ITEMS} items, eight lists deep")
             return tuple(self._value(item, depths, nested + 1) for item in raw)
@@ -159,7 +159,7 @@ def _float(text: str) -> float:
 
 
 def _depth(kind: type, depths: list[int]) -> int:
-    """How many nodes are within one another in a node of that kind. depths: of its fields."""
+    """Return the nesting depth of a node of this kind, given the depths of its fields."""
     depth, most = max(depths) + 1, MOST_INLINED if kind is Span else MOST_DEPTH
     if depth > most:
         raise Unexpected(f": expected at most {most} nodes within one another")

@@ -1,4 +1,4 @@
-"""Saving: the nodes of a kernel as lines, each after the nodes that it refers to."""
+"""Saving of kernels as rows of nodes, each after the nodes that it refers to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .grammar import FORMAT, GRAMMAR, VERSION, defaults, field_names
 
 
 def save_json(kernel: PrimFunc | IRModule) -> str:
-    """A kernel as JSON, from which `load_json` makes an equal one. It may be lowered already."""
+    """Serialise a kernel, lowered or not, to JSON, from which `load_json` restores an equal one."""
     writer = _Writer()
     func = writer.add(kernel_of(kernel, "save_json"))
     return json.dumps(
@@ -34,7 +34,7 @@ class _Writer:
         self._kept: list[Any] = []
 
     def add(self, node: object) -> int:
-        """The number of a node's line, which is written after the lines of its operands."""
+        """Return the row number of a node, which is written after the rows of its operands."""
         key = node if isinstance(node, (Span, Layout, Spec, Stride, Iter, Axis)) else id(node)
         number = self._numbers.get(key)
         if number is None:

@@ -1076,7 +1076,7 @@ def copysign(x: ExprLike, y: ExprLike) -> Expr:
     """The size of `x` with the sign of `y`."""
 
 def atan2(y: ExprLike, x: ExprLike) -> Expr:
-    """The angle of the point (`x`, `y`), in radians."""
+    """Return the angle of the point (`x`, `y`), in radians."""
 
 def nextafter(x: ExprLike, y: ExprLike) -> Expr:
     """Return the neighbour of `x` towards `y` in its type. Raises `TirxError` for 16-bit floats."""
@@ -1119,9 +1119,9 @@ class _PtxLd:
 
     @overload
     def __call__(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         PTX:
             ld.global result, [address];
@@ -1144,7 +1144,7 @@ class _PtxLd:
         """
     @overload
     def __call__(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -1171,7 +1171,7 @@ class _PtxLd:
         """
 
     def registers(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -1198,7 +1198,7 @@ class _PtxLd:
         """
 
     def mmio(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> Expr:
-        """The value at `address`, loaded once, as a strong access of the whole system (memory-mapped input and output).
+        """Load the value at `address` once, as a strong system-scope access (memory-mapped input and output).
 
         PTX:
             ld.mmio.relaxed.sys.global result, [address];
@@ -1219,9 +1219,9 @@ class _PtxSt:
 
     @overload
     def __call__(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+        """Store a value at `address`, or with `vec` 2 or 4 contiguous values.
 
-        With sem = "release", whoever acquires the value sees all that happened before the store.
+        With sem = "release", a thread that acquires the value observes everything before the store.
 
         PTX:
             st.shared [address], values;
@@ -1242,7 +1242,7 @@ class _PtxSt:
         """
     @overload
     def __call__(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+        """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
         Before Blackwell a store of 8 words is two of 4.
 
@@ -1266,7 +1266,7 @@ class _PtxSt:
         """
 
     def registers(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+        """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
         Before Blackwell a store of 8 words is two of 4.
 
@@ -1290,7 +1290,7 @@ class _PtxSt:
         """
 
     def mmio(self, address: Integer, value: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> None:
-        """Store a value at `address` once, as a strong access of the whole system.
+        """Store a value at `address` once, as a strong system-scope access.
 
         PTX:
             st.mmio.relaxed.sys.global [address], value;
@@ -1324,9 +1324,9 @@ class _PtxAtom:
     """Tx.ptx.atom: instructions."""
 
     def __call__(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
+        """Replace the value at `address` atomically by `op` applied to it and `value`; return the old value.
 
-        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+        Without `sem` the operation is relaxed and orders nothing by itself. The lanes of a warp update in some order.
 
         PTX:
             atom.global.op. result, [address], value;
@@ -1347,7 +1347,7 @@ class _PtxAtom:
         """
 
     def cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one.
+        """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         PTX:
             atom.global.cas.b result, [address], compare, value;
@@ -1372,7 +1372,7 @@ class _PtxPrefetch:
     """Tx.ptx.prefetch: instructions."""
 
     def __call__(self, address: GlobalPointer, level: Literal['L1', 'L2', 'L2::evict_last', 'L2::evict_normal'] | str = 'L2') -> None:
-        """Bring the line at `address` into a cache. In the simulator's clock it has no effect.
+        """Bring the line at `address` into a cache, without effect on the simulator's clock.
 
         PTX:
             prefetch.global.L2 [address];
@@ -1386,10 +1386,10 @@ class _PtxPrefetch:
         """
 
     def tensormap(self, tensor_map: MapPointer) -> None:
-        """Bring a tensor map close to the TMA unit, so that the next copy by it starts sooner; no access is ordered.
+        """Prefetch a tensor map to the TMA unit to start the next copy sooner; no access is ordered.
 
         The compiler puts one at the start of a kernel for each of its tensor maps. The address is generic, that of a
-        kernel's parameter. No earlier kernel writes it, so there is nothing to wait for.
+        kernel's parameter. No earlier kernel writes it, so no wait is needed.
 
         PTX:
             prefetch.tensormap [tensor_map];
@@ -1406,7 +1406,7 @@ class _PtxCreatepolicy:
     """Tx.ptx.createpolicy: instructions."""
 
     def fractional(self, fraction: Number, primary: Literal['L2::evict_last', 'L2::evict_normal', 'L2::evict_first', 'L2::evict_unchanged'] | str = 'L2::evict_last') -> Expr:
-        """A policy of the L2 for a fraction of the accesses. Its bits are the chip's own; the simulator's are 0.
+        """Return an L2 policy for a fraction of the accesses; its bits are chip-specific, and 0 in the simulator.
 
         PTX:
             createpolicy.fractional.L2::evict_last.b64 result, fraction;
@@ -1425,7 +1425,7 @@ class _PtxCp_asyncBulkPrefetch:
     """Tx.ptx.cp_async.bulk.prefetch: instructions."""
 
     def __call__(self, src: GlobalPointer, bytes: Integer) -> None:
-        """Bring `bytes` bytes, a multiple of 16 as `src` is, into the L2 cache. The simulator's clock does not see it.
+        """Bring `bytes` bytes, a multiple of 16 like `src`, into the L2 cache, without effect on the simulator's clock.
 
         PTX:
             cp.async.bulk.prefetch.L2.global [src], bytes;
@@ -1466,9 +1466,9 @@ class _PtxCp_asyncBulkTensorLoad:
     def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
-        Elements outside the tensor are zero (NaN, where the map says so), and their bytes count. With tile::gather4 the
-        coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows land one after the
-        other, as a box of four rows does. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
+        Elements outside the tensor are zero (NaN, if the map specifies it), and their bytes count. With tile::gather4 the
+        coordinates are a column and four rows of a matrix, whose map has boxes of one row; the rows are contiguous,
+        as in a box of four rows. A `cache_policy` other than zero replaces the one of `cache_hint`. With several
         bits in `cta_mask` (bit r for cluster rank r) the box lands at the same offset, and completes on the barrier at the
         same offset, in each CTA of the mask. With cta_group = 2 the barrier may be the one of the pair's other CTA.
 
@@ -1494,7 +1494,7 @@ class _PtxCp_asyncBulkTensorLoad:
         """
 
     def multicast(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, cta_mask: Integer, *coords: Integer, dim: int, cta_group: int = 1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
-        """As `cp.async.bulk.tensor.load` with several bits in `cta_mask`: the box lands in each CTA of the mask.
+        """Load as `cp.async.bulk.tensor.load` with several bits in `cta_mask`: copy the box to each CTA of the mask.
 
         PTX:
             {
@@ -1557,7 +1557,7 @@ class _PtxCp_asyncBulk:
     prefetch: _PtxCp_asyncBulkPrefetch
     tensor: _PtxCp_asyncBulkTensor
     def commit_group(self, ) -> None:
-        """Close the bulk group of the stores that this thread issued since the last one.
+        """Close the bulk group of the stores that this thread issued since the previous commit.
 
         PTX:
             cp.async.bulk.commit_group;
@@ -1569,7 +1569,7 @@ class _PtxCp_asyncBulk:
         """
 
     def wait_group(self, n: int = 0, read: _bool = False) -> None:
-        """Wait until at most `n` of this thread's bulk groups are unfinished; with `read`, until the others have read.
+        """Wait until at most `n` of this thread's bulk groups are incomplete, or with `read`, are still reading sources.
 
         PTX:
             cp.async.bulk.wait_group 0;
@@ -1607,8 +1607,8 @@ class _PtxCp_asyncBulk:
     def copy(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
-        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-        16. The source CTA must not end before the copy has read it.
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` returns them. All addresses are
+        multiples of 16. The source CTA must not end before the copy has read it.
 
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
@@ -1627,8 +1627,8 @@ class _PtxCp_asyncBulk:
     def s2c(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
-        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-        16. The source CTA must not end before the copy has read it.
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` returns them. All addresses are
+        multiples of 16. The source CTA must not end before the copy has read it.
 
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
@@ -1667,9 +1667,9 @@ class _PtxCp_asyncMbarrierArrive:
 
     @overload
     def __call__(self, bar: BarrierPointer) -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+        """Arrive at `bar` for each thread when all its earlier cp.async are complete, as an additional pending arrival.
 
-        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+        The arrival is not part of the expected count of `bar`; the phase needs all expected arrivals in addition.
 
         PTX:
             cp.async.mbarrier.arrive.shared::cta.b64 [bar];
@@ -1682,9 +1682,9 @@ class _PtxCp_asyncMbarrierArrive:
         """
     @overload
     def __call__(self, bar: BarrierPointer, noinc: Any = ..., space: str = 'shared') -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; this arrival is pending besides the others.
+        """Arrive at `bar` for each thread when all its earlier cp.async are complete, as an additional pending arrival.
 
-        It is not one of those that `bar` expects: the phase needs these, too, and waits for the copies besides.
+        The arrival is not part of the expected count of `bar`; the phase needs all expected arrivals in addition.
 
         PTX:
             cp.async.mbarrier.arrive.shared::cta.b64 [bar];
@@ -1697,7 +1697,7 @@ class _PtxCp_asyncMbarrierArrive:
         """
 
     def noinc(self, bar: BarrierPointer) -> None:
-        """Each thread arrives at `bar` once all its earlier cp.async are done; the count of `bar` includes this arrival.
+        """Arrive at `bar` for each thread when its earlier cp.async are complete, within the expected count of `bar`.
 
         PTX:
             cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];
@@ -1720,10 +1720,10 @@ class _PtxCp_async:
 
     @overload
     def __call__(self, dst: SharedPointer, src: GlobalPointer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cop: Literal['', 'ca', 'cg'] | str = '') -> None:
-        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+        """Copy `bytes` bytes per thread, visible to it after wait_group; to proxies the copy is an ordinary write.
 
-        prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
-        default "cg" where it can be.
+        prefetch: the number of bytes that the L2 prefetches. cop: the cache operator, "ca" or, for 16 bytes, "cg"; by
+        default "cg" if allowed.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
@@ -1742,10 +1742,10 @@ class _PtxCp_async:
         """
     @overload
     def __call__(self, dst_ptr: SharedPointer, src_ptr: GlobalPointer, cp_size: int = 16, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cache_policy: Any = None, prefetch_size: int = -1, predicate: Any = ..., fill_mode: Any = ...) -> None:
-        """Each thread copies `bytes` bytes, which it sees after wait_group; for proxies the copy is an ordinary write.
+        """Copy `bytes` bytes per thread, visible to it after wait_group; to proxies the copy is an ordinary write.
 
-        prefetch: how many bytes the L2 should load ahead. cop: the caches that are used, "ca" or, for 16 bytes, "cg"; by
-        default "cg" where it can be.
+        prefetch: the number of bytes that the L2 prefetches. cop: the cache operator, "ca" or, for 16 bytes, "cg"; by
+        default "cg" if allowed.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16;
@@ -1765,7 +1765,7 @@ class _PtxCp_async:
 
     bulk: _PtxCp_asyncBulk
     def zfill(self, dst: SharedPointer, src: GlobalPointer, size: Integer, bytes: int = 16, prefetch: int = -1, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', cop: Literal['', 'ca', 'cg'] | str = '') -> None:
-        """Each thread copies `size` bytes, at most `bytes`, and writes zeros for the rest. With 0 it reads nothing.
+        """Copy `size` bytes per thread, at most `bytes`, and fill the rest with zeros; with size 0 nothing is read.
 
         PTX:
             cp.async.cg.shared::cta.global [dst], [src], 16, size;
@@ -1785,7 +1785,7 @@ class _PtxCp_async:
         """
 
     def commit_group(self, ) -> None:
-        """Close the group of the cp.async that each thread issued since the last one.
+        """Close each thread's group of the cp.async issued since the previous commit.
 
         PTX:
             cp.async.commit_group;
@@ -1797,7 +1797,7 @@ class _PtxCp_async:
         """
 
     def wait_group(self, n: int = 0) -> None:
-        """Wait until at most `n` groups of each thread are unfinished.
+        """Wait until at most `n` groups of each thread are incomplete.
 
         PTX:
             cp.async.wait_group 0;
@@ -1810,7 +1810,7 @@ class _PtxCp_async:
         """
 
     def wait_all(self, ) -> None:
-        """Wait for every cp.async of each thread, in closed groups and in the open one.
+        """Wait for all cp.async of each thread, in closed groups and in the open group.
 
         PTX:
             cp.async.wait_all;
@@ -1827,7 +1827,7 @@ class _PtxMbarrierArriveCount:
     """Tx.ptx.mbarrier.arrive.count: instructions."""
 
     def __call__(self, bar: BarrierPointer, count: Integer) -> None:
-        """Each thread arrives `count` times at `bar`, and releases its earlier accesses.
+        """Arrive `count` times at `bar` with each thread, and release its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar], count;
@@ -1841,7 +1841,7 @@ class _PtxMbarrierArriveCount:
         """
 
     def state(self, bar: BarrierPointer, count: Integer) -> Expr:
-        """As `mbarrier.arrive.state`, for `count` arrivals of each thread.
+        """Arrive as `mbarrier.arrive.state`, `count` times with each thread.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 result, [bar], count;
@@ -1856,7 +1856,7 @@ class _PtxMbarrierArriveCount:
         """
 
     def cluster(self, bar: BarrierPointer, count: Integer) -> None:
-        """As `mbarrier.arrive.cluster`, `count` times.
+        """Arrive as `mbarrier.arrive.cluster`, `count` times.
 
         PTX:
             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar], count;
@@ -1875,7 +1875,7 @@ class _PtxMbarrierArriveExpect_tx:
 
     @overload
     def __call__(self, bar: BarrierPointer, bytes: Integer) -> None:
-        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once; `bar` may belong to another CTA.
 
         PTX:
             mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
@@ -1889,7 +1889,7 @@ class _PtxMbarrierArriveExpect_tx:
         """
     @overload
     def __call__(self, bar: BarrierPointer, byte_count: Integer, sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
-        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once. `bar` may be another CTA's.
+        """Expect `bytes` more bytes in the current phase of `bar`, then arrive once; `bar` may belong to another CTA.
 
         PTX:
             mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], bytes;
@@ -1903,7 +1903,7 @@ class _PtxMbarrierArriveExpect_tx:
         """
 
     def state(self, bar: BarrierPointer, bytes: Integer) -> Expr:
-        """As `mbarrier.arrive.expect_tx`; the result is the state of `bar` before.
+        """Arrive as `mbarrier.arrive.expect_tx`, and return the previous state of `bar`.
 
         PTX:
             mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 result, [bar], bytes;
@@ -1918,7 +1918,7 @@ class _PtxMbarrierArriveExpect_tx:
         """
 
     def remote(self, bar: BarrierPointer, bytes: Integer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
-        """As `mbarrier.arrive.expect_tx` at the barrier at the offset of `bar` in CTA `cta_id`, where `pred` holds.
+        """Act as `mbarrier.arrive.expect_tx` on the barrier at the offset of `bar` in CTA `cta_id`, if `pred` is true.
 
         scope: as of `mbarrier.arrive.remote`.
 
@@ -1946,7 +1946,7 @@ class _PtxMbarrierArrive:
 
     @overload
     def __call__(self, bar: BarrierPointer) -> None:
-        """Each thread arrives once at `bar`, and releases its earlier accesses.
+        """Arrive once at `bar` with each thread, and release its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
@@ -1959,9 +1959,9 @@ class _PtxMbarrierArrive:
         """
     @overload
     def __call__(self, bar: BarrierPointer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
-        """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+        """Arrive once, with each thread whose `pred` is true, at the barrier at the offset of `bar` in CTA `cta_id`.
 
-        scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
+        scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
 
         PTX:
             {
@@ -1981,7 +1981,7 @@ class _PtxMbarrierArrive:
         """
     @overload
     def __call__(self, bar: BarrierPointer, count: Any = ..., sem: Any = ..., scope: Any = ..., space: Any = ..., remote: Any = ..., pred: Any = ...) -> None:
-        """Each thread arrives once at `bar`, and releases its earlier accesses.
+        """Arrive once at `bar` with each thread, and release its earlier accesses.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];
@@ -1995,9 +1995,9 @@ class _PtxMbarrierArrive:
 
     count: _PtxMbarrierArriveCount
     def state(self, bar: BarrierPointer) -> Expr:
-        """As `mbarrier.arrive`; the result is the state of `bar` before, for which `mbarrier.test_wait.state` waits.
+        """Arrive as `mbarrier.arrive`, and return the previous state of `bar` for `mbarrier.test_wait.state`.
 
-        The bits of a state are the chip's own. In the simulator it is the parity of the phase.
+        The bits of a state are chip-specific. In the simulator the state is the parity of the phase.
 
         PTX:
             mbarrier.arrive.release.cta.shared::cta.b64 result, [bar];
@@ -2012,7 +2012,7 @@ class _PtxMbarrierArrive:
 
     expect_tx: _PtxMbarrierArriveExpect_tx
     def cluster(self, bar: BarrierPointer) -> None:
-        """As `mbarrier.arrive`, at the barrier of any CTA of the cluster, by its address there (`mapa`).
+        """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`).
 
         PTX:
             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar];
@@ -2026,9 +2026,9 @@ class _PtxMbarrierArrive:
 
     @overload
     def no_complete(self, bar: BarrierPointer, count: Integer) -> None:
-        """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+        """Arrive as `mbarrier.arrive.count` without completing the phase; completing it is undefined behaviour.
 
-        The simulator completes the phase then.
+        The simulator completes the phase in that case.
 
         PTX:
             mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
@@ -2042,9 +2042,9 @@ class _PtxMbarrierArrive:
         """
     @overload
     def no_complete(self, bar: BarrierPointer, count: Integer, space: str = 'shared', pred: Any = None) -> None:
-        """As `mbarrier.arrive.count`, for arrivals that do not complete the phase. What happens if they do is undefined.
+        """Arrive as `mbarrier.arrive.count` without completing the phase; completing it is undefined behaviour.
 
-        The simulator completes the phase then.
+        The simulator completes the phase in that case.
 
         PTX:
             mbarrier.arrive.noComplete.release.cta.shared::cta.b64 _, [bar], count;
@@ -2058,9 +2058,9 @@ class _PtxMbarrierArrive:
         """
 
     def remote(self, bar: BarrierPointer, cta_id: Integer, pred: Condition, scope: Literal['', 'cta', 'cluster'] | str = '') -> None:
-        """Each thread for which `pred` holds arrives once at the barrier at the offset of `bar` in CTA `cta_id`.
+        """Arrive once, with each thread whose `pred` is true, at the barrier at the offset of `bar` in CTA `cta_id`.
 
-        scope: "cluster" publishes what the thread has written to the other CTA, and waits until that is in the L2.
+        scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
 
         PTX:
             {
@@ -2086,7 +2086,7 @@ class _PtxMbarrierTry_wait:
     def __call__(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
-        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+        On a newly initialised barrier, phase 1 counts as complete and phase 0 is current.
 
         PTX:
             {
@@ -2107,7 +2107,7 @@ class _PtxMbarrierTry_wait:
         """
 
     def cluster(self, bar: BarrierPointer, phase: Integer) -> None:
-        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+        """Wait as `mbarrier.try_wait`, and acquire accesses released by threads of the other CTAs of the cluster.
 
         PTX:
             {
@@ -2128,9 +2128,9 @@ class _PtxMbarrierTry_wait:
         """
 
     def once(self, bar: BarrierPointer, phase: Integer, ticks: Integer) -> Expr:
-        """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+        """Test as `mbarrier.test_wait`, optionally suspending the thread for up to `ticks` ns until completion.
 
-        The simulator does not let it sleep.
+        The simulator does not suspend it.
 
         PTX:
             mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
@@ -2146,7 +2146,7 @@ class _PtxMbarrierTry_wait:
         """
 
     def parity(self, bar: BarrierPointer, phase: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
-        """As `mbarrier.try_wait.once`, for a time that the chip chooses.
+        """Test as `mbarrier.try_wait.once`, with a time limit chosen by the chip.
 
         PTX:
             mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 result, [bar], phase;
@@ -2162,9 +2162,9 @@ class _PtxMbarrierTry_wait:
         """
 
     def state(self, bar: BarrierPointer, state: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
-        """As `mbarrier.test_wait.state`, but the thread may sleep for a while until the phase is complete.
+        """Test as `mbarrier.test_wait.state`, optionally suspending the thread until the phase is complete.
 
-        The simulator does not let it sleep.
+        The simulator does not suspend it.
 
         PTX:
             mbarrier.try_wait.acquire.cta.shared::cta.b64 result, [bar], state;
@@ -2199,7 +2199,7 @@ class _PtxMbarrierTest_wait:
         """
 
     def state(self, bar: BarrierPointer, state: Integer, scope: Literal['cta', 'cluster'] | str = 'cta') -> Expr:
-        """Return whether the phase of `state`, the result of an arrival, is complete; if so, acquire what it released.
+        """Return whether the phase of an arrival's `state` is complete; if so, acquire the accesses released in it.
 
         PTX:
             mbarrier.test_wait.acquire.cta.shared::cta.b64 result, [bar], state;
@@ -2219,7 +2219,7 @@ class _PtxMbarrier:
     """Tx.ptx.mbarrier: instructions."""
 
     def init(self, bar: BarrierPointer, count: Integer) -> None:
-        """Make `bar` a barrier in its phase 0 that expects `count` arrivals in each phase.
+        """Initialise `bar` as a barrier in phase 0 that expects `count` arrivals in each phase.
 
         PTX:
             mbarrier.init.shared::cta.b64 [bar], count;
@@ -2233,7 +2233,7 @@ class _PtxMbarrier:
         """
 
     def inval(self, bar: BarrierPointer) -> None:
-        """End the life of `bar` as a barrier; its memory may then hold other data.
+        """Invalidate the barrier `bar`; its memory may then hold other data.
 
         PTX:
             mbarrier.inval.shared::cta.b64 [bar];
@@ -2248,9 +2248,9 @@ class _PtxMbarrier:
     arrive: _PtxMbarrierArrive
     @overload
     def complete_tx(self, bar: BarrierPointer, bytes: Integer) -> None:
-        """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+        """Subtract `bytes` from the bytes expected in the current phase of `bar`, as a completed copy does.
 
-        `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+        `bar` may belong to another CTA, at an address from `map_shared_rank`. The operation releases nothing.
 
         PTX:
             mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
@@ -2264,9 +2264,9 @@ class _PtxMbarrier:
         """
     @overload
     def complete_tx(self, bar: BarrierPointer, tx_count: Integer, sem: str = 'relaxed', scope: str = 'cluster', space: str = 'shared::cluster', remote: Any = None, pred: Any = None) -> None:
-        """Take `bytes` off the bytes that the current phase of `bar` expects, as if a copy had brought them.
+        """Subtract `bytes` from the bytes expected in the current phase of `bar`, as a completed copy does.
 
-        `bar` may be another CTA's, at an address of `map_shared_rank`. It releases nothing.
+        `bar` may belong to another CTA, at an address from `map_shared_rank`. The operation releases nothing.
 
         PTX:
             mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], bytes;
@@ -2280,7 +2280,7 @@ class _PtxMbarrier:
         """
 
     def expect_tx(self, bar: BarrierPointer, bytes: Integer) -> None:
-        """The current phase of `bar` completes only when `bytes` more bytes have landed.
+        """Expect `bytes` more bytes in the current phase of `bar` before it can complete.
 
         PTX:
             mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], bytes;
@@ -2297,7 +2297,7 @@ class _PtxMbarrier:
     def wait(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
-        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+        On a newly initialised barrier, phase 1 counts as complete and phase 0 is current.
 
         PTX:
             {
@@ -2318,7 +2318,7 @@ class _PtxMbarrier:
         """
 
     def try_wait_acquire_cluster(self, bar: BarrierPointer, phase: Integer) -> None:
-        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+        """Wait as `mbarrier.try_wait`, and acquire accesses released by threads of the other CTAs of the cluster.
 
         PTX:
             {
@@ -2340,9 +2340,9 @@ class _PtxMbarrier:
 
     test_wait: _PtxMbarrierTest_wait
     def try_wait_once(self, bar: BarrierPointer, phase: Integer, ticks: Integer) -> Expr:
-        """As `mbarrier.test_wait`, but the thread may sleep for up to `ticks` ns until the phase is complete.
+        """Test as `mbarrier.test_wait`, optionally suspending the thread for up to `ticks` ns until completion.
 
-        The simulator does not let it sleep.
+        The simulator does not suspend it.
 
         PTX:
             mbarrier.try_wait.parity.shared::cta.b64 result, [bar], phase, ticks;
@@ -2375,7 +2375,7 @@ class _PtxFenceProxyTensormap:
         """
 
     def acquire(self, tensor_map: GlobalPointer, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Acquire what was released to the 128 bytes of a tensor map, for the copies that use it.
+        """Acquire released writes to the 128 bytes of a tensor map, for the copies that use it.
 
         PTX:
             fence.proxy.tensormap::generic.acquire.gpu [tensor_map], 128;
@@ -2398,10 +2398,10 @@ class _PtxFence:
     """Tx.ptx.fence: instructions."""
 
     def __call__(self, sem: Literal['acq_rel', 'sc', 'acquire', 'release'] | str = 'acq_rel', scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         PTX:
             fence.acq_rel.gpu;
@@ -2415,9 +2415,9 @@ class _PtxFence:
         """
 
     def proxy_async(self, space: Literal['', 'shared::cta', 'shared::cluster', 'global'] | str = 'shared::cta') -> None:
-        """Order ordinary accesses before it and accesses of the async proxy (TMA, MMA operands) after it, and vice versa.
+        """Order ordinary accesses before the fence and async-proxy accesses (TMA, MMA operands) after it, and vice versa.
 
-        It covers the memory that `space` names; with "", all memory.
+        It applies to the memory that `space` names, or to all memory for "".
 
         PTX:
             fence.proxy.async.shared::cta;
@@ -2430,7 +2430,7 @@ class _PtxFence:
         """
 
     def mbarrier_init(self, ) -> None:
-        """Release the thread's initialisations of mbarriers to the cluster; a synchronisation of both must follow.
+        """Release the thread's mbarrier initialisations to the cluster; a synchronisation of both must follow.
 
         PTX:
             fence.mbarrier_init.release.cluster;
@@ -2442,10 +2442,10 @@ class _PtxFence:
         """
 
     def acq_rel(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "acq_rel".
 
@@ -2460,10 +2460,10 @@ class _PtxFence:
         """
 
     def sc(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "sc".
 
@@ -2478,10 +2478,10 @@ class _PtxFence:
         """
 
     def acquire(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "acquire".
 
@@ -2496,10 +2496,10 @@ class _PtxFence:
         """
 
     def release(self, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "release".
 
@@ -2519,7 +2519,7 @@ class _PtxBarSync:
     """Tx.ptx.bar.sync: instructions."""
 
     def __call__(self, barrier_id: Integer, threads: Integer) -> None:
-        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps.
+        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads, in whole warps, arrive.
 
         PTX:
             bar.sync barrier_id, threads;
@@ -2550,7 +2550,7 @@ class _PtxBarRed:
     """Tx.ptx.bar.red: instructions."""
 
     def popc(self, barrier_id: Integer, condition: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; in how many of them the condition holds.
+        """Wait until every thread of the CTA arrives; return the number of threads in which the condition holds.
 
         PTX:
             bar.red.popc.u32 result, barrier_id, condition;
@@ -2570,7 +2570,7 @@ class _PtxBarWarpSync:
 
     @overload
     def __call__(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
+        """Synchronise all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
@@ -2582,7 +2582,7 @@ class _PtxBarWarpSync:
         """
     @overload
     def __call__(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
+        """Synchronise the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -2595,7 +2595,7 @@ class _PtxBarWarpSync:
         """
 
     def mask(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
+        """Synchronise the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -2618,7 +2618,7 @@ class _PtxBar:
 
     sync: _PtxBarSync
     def red_and(self, barrier_id: Integer, condition: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; whether the condition holds in all of them.
+        """Wait until every thread of the CTA arrives; return whether the condition holds in all threads.
 
         PTX:
             bar.red.and.pred result, barrier_id, condition;
@@ -2633,7 +2633,7 @@ class _PtxBar:
         """
 
     def red_or(self, barrier_id: Integer, condition: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; whether the condition holds in some of them.
+        """Wait until every thread of the CTA arrives; return whether the condition holds in any thread.
 
         PTX:
             bar.red.or.pred result, barrier_id, condition;
@@ -2665,7 +2665,7 @@ class _PtxBar:
     warp: _PtxBarWarp
     @overload
     def warp_sync(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
+        """Synchronise all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
@@ -2677,7 +2677,7 @@ class _PtxBar:
         """
     @overload
     def warp_sync(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
+        """Synchronise the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -2697,7 +2697,7 @@ class _PtxBarrierClusterArrive:
     def __call__(self, aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.arrive.release.aligned;
@@ -2712,7 +2712,7 @@ class _PtxBarrierClusterArrive:
     def __call__(self, sem: Any = ..., aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.arrive.release.aligned;
@@ -2725,7 +2725,7 @@ class _PtxBarrierClusterArrive:
         """
 
     def relaxed(self, aligned: _bool = True) -> None:
-        """As `barrier.cluster.arrive`, without releasing anything: for threads that only say that they are there.
+        """Arrive as `barrier.cluster.arrive` without releasing accesses, for threads that only signal their arrival.
 
         PTX:
             barrier.cluster.arrive.relaxed.aligned;
@@ -2746,7 +2746,7 @@ class _PtxBarrierCluster:
     def wait(self, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.wait.acquire.aligned;
@@ -2761,7 +2761,7 @@ class _PtxBarrierCluster:
     def wait(self, acquire: _bool = False, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.wait.acquire.aligned;
@@ -2791,7 +2791,7 @@ class _PtxBarrier:
     """Tx.ptx.barrier: instructions."""
 
     def sync(self, barrier_id: Integer, threads: Integer) -> None:
-        """As `bar.sync`, but the lanes of a warp may come to it on different ways; each active one arrives.
+        """Act as `bar.sync` for lanes of a warp that may have diverged; each active lane arrives.
 
         PTX:
             barrier.sync barrier_id, threads;
@@ -2805,7 +2805,7 @@ class _PtxBarrier:
         """
 
     def arrive(self, barrier_id: Integer, threads: Integer) -> None:
-        """As `bar.arrive`, but the lanes of a warp may come to it on different ways; each active one arrives.
+        """Act as `bar.arrive` for lanes of a warp that may have diverged; each active lane arrives.
 
         PTX:
             barrier.arrive barrier_id, threads;
@@ -2824,9 +2824,9 @@ class _PtxGrid:
     """Tx.ptx.grid: instructions."""
 
     def sync(self, ) -> None:
-        """Wait until every thread of the grid has arrived, and see what all of them did.
+        """Wait until every thread of the grid arrives, and observe the earlier accesses of all.
 
-        The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+        The kernel is launched cooperatively: all of its CTAs must be resident at the same time.
 
         issued by:     a warp, all its threads together
         architectures: sm_70 and later
@@ -2838,9 +2838,9 @@ class _PtxGriddepcontrol:
     """Tx.ptx.griddepcontrol: instructions."""
 
     def wait(self, ) -> None:
-        """Wait until the grids that this one depends on are complete and their writes are visible to the thread.
+        """Wait until the grids that this grid depends on are complete and their writes are visible to the thread.
 
-        A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may touch
+        A kernel that contains it is launched while the kernel before it in the stream may still run: no thread may access
         global memory before it has waited, or has synchronised with a thread that has.
 
         PTX:
@@ -2853,7 +2853,7 @@ class _PtxGriddepcontrol:
         """
 
     def launch_dependents(self, ) -> None:
-        """Let the next kernel of the stream begin once every CTA has executed this or ended.
+        """Allow the next kernel of the stream to start once every CTA has executed this instruction or ended.
 
         It orders nothing. Later writes of this grid are safe, because the next kernel's griddepcontrol.wait lasts until
         this grid is complete. Only a kernel that contains griddepcontrol.wait begins early.
@@ -2872,7 +2872,7 @@ class _PtxElect:
     """Tx.ptx.elect: instructions."""
 
     def sync(self, ) -> Expr:
-        """True in one lane of the warp; in the simulator the lowest.
+        """Return true in one lane of the warp, the lowest in the simulator.
 
         PTX:
             elect.sync _|result, 0xffffffff;
@@ -2889,7 +2889,7 @@ class _PtxCvta:
     """Tx.ptx.cvta: instructions."""
 
     def shared(self, ptr: SharedPointer) -> Expr:
-        """The address of a place in shared memory, as an integer of 32 bits.
+        """Return the address of a shared-memory location as a 32-bit integer.
 
         PTX:
             mov.u32 result, ptr;
@@ -2907,7 +2907,7 @@ class _PtxShflXor:
     """Tx.ptx.shfl.xor: instructions."""
 
     def __call__(self, value: Number, lane_mask: Integer) -> Expr:
-        """The value that lane ``lane ^ lane_mask`` holds.
+        """Return the value of lane ``lane ^ lane_mask``.
 
         PTX:
             shfl.sync.bfly.b32 result, value, lane_mask, 31, 0xffffffff;
@@ -2922,7 +2922,7 @@ class _PtxShflXor:
         """
 
     def segment(self, value: Number, lane_mask: Integer, mask: Integer, width: int = 32) -> Expr:
-        """The value that lane ``lane ^ lane_mask`` holds; the lane's own where that is beyond the lane's segment.
+        """Return the value of lane ``lane ^ lane_mask``, or the lane's own value if that lies beyond its segment.
 
         mask: the lanes that execute it together. width: the lanes of a segment.
 
@@ -2945,7 +2945,7 @@ class _PtxShflIdx:
     """Tx.ptx.shfl.idx: instructions."""
 
     def __call__(self, value: Number, lane: Integer) -> Expr:
-        """The value that lane `lane` holds.
+        """Return the value of lane `lane`.
 
         PTX:
             shfl.sync.idx.b32 result, value, lane, 31, 0xffffffff;
@@ -2960,7 +2960,7 @@ class _PtxShflIdx:
         """
 
     def segment(self, value: Number, lane: Integer, mask: Integer, width: int = 32) -> Expr:
-        """The value that lane `lane` of the lane's segment holds, modulo `width`. mask: the lanes that execute it.
+        """Return the value of lane `lane` modulo `width` in the lane's segment. mask: the lanes that execute it.
 
         PTX:
             shfl.sync.idx.b32 result, value, lane, 31, mask;
@@ -2981,7 +2981,7 @@ class _PtxShflDown:
     """Tx.ptx.shfl.down: instructions."""
 
     def __call__(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane.
+        """Return the value of lane ``lane + delta``, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
@@ -2996,7 +2996,7 @@ class _PtxShflDown:
         """
 
     def segment(self, value: Number, delta: Integer, mask: Integer, width: int = 32) -> Expr:
-        """The value that lane ``lane + delta`` holds; the lane's own if its segment has no such lane.
+        """Return the value of lane ``lane + delta``, or the lane's own value if its segment has no such lane.
 
         mask: the lanes that execute it together. width: the lanes of a segment.
 
@@ -3019,7 +3019,7 @@ class _PtxShflUp:
     """Tx.ptx.shfl.up: instructions."""
 
     def __call__(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane.
+        """Return the value of lane ``lane - delta``, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
@@ -3034,7 +3034,7 @@ class _PtxShflUp:
         """
 
     def segment(self, value: Number, delta: Integer, mask: Integer, width: int = 32) -> Expr:
-        """The value that lane ``lane - delta`` holds; the lane's own if its segment has no such lane.
+        """Return the value of lane ``lane - delta``, or the lane's own value if its segment has no such lane.
 
         mask: the lanes that execute it together. width: the lanes of a segment.
 
@@ -3070,7 +3070,7 @@ class _PtxSetmaxnreg:
     def inc(self, count: int) -> None:
         """Raise the registers of each thread of the warpgroup to `count`, a multiple of 8 from 24 to 256.
 
-        Waits until other warps of the CTA have given up enough.
+        Waits until other warps of the CTA have released enough registers.
 
         PTX:
             setmaxnreg.inc.sync.aligned.u32 count;
@@ -3100,8 +3100,7 @@ class _PtxVote:
     """Tx.ptx.vote: instructions."""
 
     def any(self, mask: Integer, condition: Condition) -> Expr:
-        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
-        together.
+        """Return whether the condition holds in any lane of `mask`, whose lanes execute it together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;
@@ -3131,7 +3130,7 @@ class _PtxVote:
         """
 
     def ballot(self, mask: Integer, condition: Condition) -> Expr:
-        """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together.
+        """Return the lanes of `mask` in which the condition holds, lane 0 in bit 0; the lanes execute it together.
 
         PTX:
             vote.sync.ballot.b32 result, condition, mask;
@@ -3150,7 +3149,7 @@ class _PtxActivemask:
     """Tx.ptx.activemask: instructions."""
 
     def b32(self, ) -> Expr:
-        """The lanes that execute it together, lane 0 in bit 0. A chip may have parted lanes that the simulator has not.
+        """Return the active lanes, lane 0 in bit 0; a chip may diverge lanes that the simulator keeps converged.
 
         PTX:
             activemask.b32 result;
@@ -3167,7 +3166,7 @@ class _PtxMatchAnySync:
     """Tx.ptx.match.any.sync: instructions."""
 
     def b32(self, value: Integer, mask: Integer) -> Expr:
-        """The lanes of `mask` that give the same value as this one (`__match_any_sync`). They execute it together.
+        """Return the lanes of `mask` with the same value as this lane (`__match_any_sync`); they execute it together.
 
         PTX:
             match.any.sync.b32 result, value, mask;
@@ -3191,7 +3190,7 @@ class _PtxMatchAllSync:
     """Tx.ptx.match.all.sync: instructions."""
 
     def b32(self, value: Integer, mask: Integer) -> Expr:
-        """`mask` where all of its lanes give the same value, else 0 (`__match_all_sync`). They execute it together.
+        """Return `mask` if all its lanes have the same value, else 0 (`__match_all_sync`); they execute it together.
 
         PTX:
             match.all.sync.b32 result, value, mask;
@@ -3221,7 +3220,7 @@ class _PtxRedux:
     """Tx.ptx.redux: instructions."""
 
     def u32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
-        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+        """Return the sum modulo 2³², minimum or maximum over the lanes of `mask`, which execute it together.
 
         PTX:
             redux.sync.add.u32 result, value, mask;
@@ -3237,7 +3236,7 @@ class _PtxRedux:
         """
 
     def s32(self, mask: Integer, value: Integer, op: Literal['add', 'min', 'max'] | str = 'add') -> Expr:
-        """As `redux.u32`, of signed integers.
+        """Return the reduction `redux.u32` of signed integers.
 
         PTX:
             redux.sync.add.s32 result, value, mask;
@@ -3257,7 +3256,7 @@ class _PtxEx2:
     """Tx.ptx.ex2: instructions."""
 
     def approx(self, x: Number, ftz: _bool = True) -> Expr:
-        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
+        """Return 2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
 
         PTX:
             ex2.approx.ftz.f32 result, x;
@@ -3276,7 +3275,7 @@ class _PtxExp2:
     """Tx.ptx.exp2: instructions."""
 
     def __call__(self, x: Number, ftz: _bool = True) -> Expr:
-        """2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
+        """Return 2 to the power of `x`, within 2^-22 of the result; with `ftz`, subnormal numbers are zero.
 
         PTX:
             ex2.approx.ftz.f32 result, x;
@@ -3305,7 +3304,7 @@ class _PtxLg2:
     """Tx.ptx.lg2: instructions."""
 
     def approx(self, x: Number, ftz: _bool = True) -> Expr:
-        """The logarithm of `x` to the base 2; with `ftz`, subnormal numbers are zero.
+        """Return the base-2 logarithm of `x`; with `ftz`, subnormal numbers are zero.
 
         PTX:
             lg2.approx.ftz.f32 result, x;
@@ -3324,7 +3323,7 @@ class _PtxSin:
     """Tx.ptx.sin: instructions."""
 
     def approx(self, x: Number, ftz: _bool = False) -> Expr:
-        """The sine of `x`, within 2^-20.5 where its size is at most π (`__sinf`).
+        """Return the sine of `x`, within 2^-20.5 if |x| is at most π (`__sinf`).
 
         PTX:
             sin.approx.f32 result, x;
@@ -3353,7 +3352,7 @@ class _PtxCos:
     """Tx.ptx.cos: instructions."""
 
     def approx(self, x: Number, ftz: _bool = False) -> Expr:
-        """The cosine of `x`, within 2^-20.5 where its size is at most π (`__cosf`).
+        """Return the cosine of `x`, within 2^-20.5 if |x| is at most π (`__cosf`).
 
         PTX:
             cos.approx.f32 result, x;
@@ -3382,7 +3381,7 @@ class _PtxTanh:
     """Tx.ptx.tanh: instructions."""
 
     def approx(self, x: Number) -> Expr:
-        """The hyperbolic tangent of `x`, with a relative error of at most 2^-11.
+        """Return the hyperbolic tangent of `x`, with a relative error of at most 2^-11.
 
         PTX:
             tanh.approx.f32 result, x;
@@ -3410,7 +3409,7 @@ class _PtxSqrtRounded:
     """Tx.ptx.sqrt.rounded: instructions."""
 
     def f32(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
-        """The square root, rounded once; with `ftz`, subnormal numbers are zero.
+        """Return the square root, rounded once; with `ftz`, subnormal numbers are zero.
 
         PTX:
             sqrt.rounding.f32 result, a;
@@ -3426,7 +3425,7 @@ class _PtxSqrtRounded:
         """
 
     def f64(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
-        """The square root, rounded once.
+        """Return the square root, rounded once.
 
         PTX:
             sqrt.rounding.f64 result, a;
@@ -3445,7 +3444,7 @@ class _PtxSqrt:
     """Tx.ptx.sqrt: instructions."""
 
     def approx(self, x: Number, ftz: _bool = False) -> Expr:
-        """The square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero.
+        """Return the square root of `x`, with a relative error of at most 2^-23; with `ftz`, subnormal numbers are zero.
 
         PTX:
             sqrt.approx.f32 result, x;
@@ -3460,7 +3459,7 @@ class _PtxSqrt:
         """
 
     def rn(self, x: Number) -> Expr:
-        """The square root of `x`, rounded to the nearest float32.
+        """Return the square root of `x`, rounded to the nearest float32.
 
         PTX:
             sqrt.rn.f32 result, x;
@@ -3489,7 +3488,7 @@ class _PtxRcpRounded:
     """Tx.ptx.rcp.rounded: instructions."""
 
     def f32(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
-        """1 / a, rounded once; with `ftz`, subnormal numbers are zero.
+        """Return 1 / a, rounded once; with `ftz`, subnormal numbers are zero.
 
         PTX:
             rcp.rounding.f32 result, a;
@@ -3505,7 +3504,7 @@ class _PtxRcpRounded:
         """
 
     def f64(self, a: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
-        """1 / a, rounded once.
+        """Return 1 / a, rounded once.
 
         PTX:
             rcp.rounding.f64 result, a;
@@ -3524,7 +3523,7 @@ class _PtxRcp:
     """Tx.ptx.rcp: instructions."""
 
     def __call__(self, x: Number, ftz: _bool = True) -> Expr:
-        """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
+        """Return 1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
 
         PTX:
             rcp.approx.ftz.f32 result, x;
@@ -3539,7 +3538,7 @@ class _PtxRcp:
         """
 
     def approx(self, x: Number, ftz: _bool = True) -> Expr:
-        """1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
+        """Return 1 / `x`, within 1 ulp; with `ftz`, subnormal numbers are zero.
 
         PTX:
             rcp.approx.ftz.f32 result, x;
@@ -3559,7 +3558,7 @@ class _PtxRsqrt:
     """Tx.ptx.rsqrt: instructions."""
 
     def approx(self, x: Number, ftz: _bool = True) -> Expr:
-        """1 / the square root of `x`; with `ftz`, subnormal numbers are zero.
+        """Return the reciprocal square root of `x`; with `ftz`, subnormal numbers are zero.
 
         PTX:
             rsqrt.approx.ftz.f32 result, x;
@@ -3588,7 +3587,7 @@ class _PtxFma:
     """Tx.ptx.fma: instructions."""
 
     def rn(self, a: Number, b: Number, c: Number) -> Expr:
-        """a * b + c, rounded once.
+        """Return a * b + c, rounded once.
 
         PTX:
             fma.rn.f32 result, a, b, c;
@@ -3604,7 +3603,7 @@ class _PtxFma:
         """
 
     def f32x2(self, a: Integer, b: Integer, c: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The products of two pairs plus a third pair, each with one rounding; with `ftz`, subnormal numbers are zero.
+        """Return the products of two pairs plus a third pair, each rounded once; with `ftz`, subnormal numbers are zero.
 
         PTX:
             fma.rn.f32x2 result, a, b, c;
@@ -3622,7 +3621,7 @@ class _PtxFma:
         """
 
     def f32(self, a: Number, b: Number, c: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """a b + c with one rounding, in a rounding mode; with `ftz`, subnormal numbers are zero.
+        """Return a b + c, rounded once in a rounding mode; with `ftz`, subnormal numbers are zero.
 
         PTX:
             fma.rn.f32 result, a, b, c;
@@ -3640,7 +3639,7 @@ class _PtxFma:
         """
 
     def f16x2(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """The products of two pairs of float16 plus a third pair, each with one rounding.
+        """Return the products of two float16 pairs plus a third pair, each rounded once.
 
         PTX:
             fma.rn.f16x2 result, a, b, c;
@@ -3656,7 +3655,7 @@ class _PtxFma:
         """
 
     def bf16x2(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """The products of two pairs of bfloat16 plus a third pair, each with one rounding.
+        """Return the products of two bfloat16 pairs plus a third pair, each rounded once.
 
         PTX:
             fma.rn.bf16x2 result, a, b, c;
@@ -3672,7 +3671,7 @@ class _PtxFma:
         """
 
     def f64(self, a: Number, b: Number, c: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
-        """a * b + c, rounded once.
+        """Return a * b + c, rounded once.
 
         PTX:
             fma.rn.f64 result, a, b, c;
@@ -3693,7 +3692,7 @@ class _PtxDivRounded:
     """Tx.ptx.div.rounded: instructions."""
 
     def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str, ftz: _bool = False) -> Expr:
-        """a / b, rounded once; with `ftz`, subnormal numbers are zero.
+        """Return a / b, rounded once; with `ftz`, subnormal numbers are zero.
 
         PTX:
             div.rounding.f32 result, a, b;
@@ -3710,7 +3709,7 @@ class _PtxDivRounded:
         """
 
     def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str) -> Expr:
-        """a / b, rounded once.
+        """Return a / b, rounded once.
 
         PTX:
             div.rounding.f64 result, a, b;
@@ -3730,10 +3729,10 @@ class _PtxDiv:
     """Tx.ptx.div: instructions."""
 
     def approx(self, a: Number, b: Number, ftz: _bool = False) -> Expr:
-        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+        """Return a / b, within 2 ulp if |b| is from 2^-126 to 2^126 (`__fdividef`).
 
-        For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
-        infinite (PTX ISA: div).
+        For a greater |b| the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a`
+        is infinite (PTX ISA: div).
 
         PTX:
             div.approx.f32 result, a, b;
@@ -3754,9 +3753,9 @@ class _PtxFns:
     """Tx.ptx.fns: instructions."""
 
     def b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
-        """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+        """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-        With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+        With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
 
         PTX:
             fns.b32 result, mask, base, offset;
@@ -3776,7 +3775,7 @@ class _PtxPopc:
     """Tx.ptx.popc: instructions."""
 
     def b32(self, value: Integer) -> Expr:
-        """How many bits of `value` are set.
+        """Return the number of set bits of `value`.
 
         PTX:
             popc.b32 result, value;
@@ -3790,7 +3789,7 @@ class _PtxPopc:
         """
 
     def b64(self, value: Integer) -> Expr:
-        """How many of the 64 bits of `value` are set.
+        """Return the number of set bits of the 64-bit `value`.
 
         PTX:
             popc.b64 result, value;
@@ -3808,7 +3807,7 @@ class _PtxClz:
     """Tx.ptx.clz: instructions."""
 
     def b32(self, value: Integer) -> Expr:
-        """How many zeros are above the highest bit of `value` that is set; 32 where none is.
+        """Return the number of leading zero bits of `value`, or 32 if `value` is 0.
 
         PTX:
             clz.b32 result, value;
@@ -3822,7 +3821,7 @@ class _PtxClz:
         """
 
     def b64(self, value: Integer) -> Expr:
-        """How many zeros are above the highest of the 64 bits of `value` that is set; 64 where none is.
+        """Return the number of leading zero bits of the 64-bit `value`, or 64 if `value` is 0.
 
         PTX:
             clz.b64 result, value;
@@ -3840,9 +3839,9 @@ class _PtxPrmt:
     """Tx.ptx.prmt: instructions."""
 
     def b32(self, a: Integer, b: Integer, selector: Integer) -> Expr:
-        """Four of the eight bytes of `a` (0 to 3) and `b` (4 to 7): for each byte of the result, a number of four bits.
+        """Return four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), each selected by a four-bit number.
 
-        With the highest of these bits, all bits of the byte are the sign of the one that the others select.
+        If the highest bit of a number is set, the sign of the selected byte fills the result byte.
 
         PTX:
             prmt.b32 result, a, b, selector;
@@ -3862,7 +3861,7 @@ class _PtxLop3:
     """Tx.ptx.lop3: instructions."""
 
     def b32(self, a: Integer, b: Integer, c: Integer, lut: int) -> Expr:
-        """A function of each three bits of `a`, `b` and `c`: bit 4a + 2b + c of the table `lut`.
+        """Return a bitwise function of `a`, `b` and `c`; each result bit is bit 4a + 2b + c of the table `lut`.
 
         The table of an expression is its value for a = 0xF0, b = 0xCC and c = 0xAA.
 
@@ -3885,7 +3884,7 @@ class _PtxBrev:
     """Tx.ptx.brev: instructions."""
 
     def b32(self, value: Integer) -> Expr:
-        """The bits of `value` in the reverse order.
+        """Reverse the bits of `value`.
 
         PTX:
             brev.b32 result, value;
@@ -3899,7 +3898,7 @@ class _PtxBrev:
         """
 
     def b64(self, value: Integer) -> Expr:
-        """The 64 bits of `value` in the reverse order.
+        """Reverse the 64 bits of `value`.
 
         PTX:
             brev.b64 result, value;
@@ -3917,7 +3916,7 @@ class _PtxBfind:
     """Tx.ptx.bfind: instructions."""
 
     def u32(self, value: Integer) -> Expr:
-        """The place of the highest bit of `value` that is set; 2³² - 1 where none is.
+        """Return the position of the highest set bit of `value`, or 2³² - 1 if none is set.
 
         PTX:
             bfind.u32 result, value;
@@ -3931,7 +3930,7 @@ class _PtxBfind:
         """
 
     def s32(self, value: Integer) -> Expr:
-        """The place of the highest bit of `value` that differs from its sign; 2³² - 1 where none does.
+        """Return the position of the highest bit of `value` that differs from its sign, or 2³² - 1 if none does.
 
         PTX:
             bfind.s32 result, value;
@@ -3949,7 +3948,7 @@ class _PtxBfe:
     """Tx.ptx.bfe: instructions."""
 
     def u32(self, value: Integer, start: Integer, length: Integer) -> Expr:
-        """The `length` bits of `value` from bit `start` on. Only the lowest eight bits of these numbers count.
+        """Extract `length` bits of `value`, starting at bit `start`; only the lowest eight bits of both operands count.
 
         PTX:
             bfe.u32 result, value, start, length;
@@ -3965,7 +3964,7 @@ class _PtxBfe:
         """
 
     def s32(self, value: Integer, start: Integer, length: Integer) -> Expr:
-        """The same as a signed number, whose sign is the highest bit of the field.
+        """Extract a bit field as a signed number, whose sign is the highest bit of the field.
 
         PTX:
             bfe.s32 result, value, start, length;
@@ -3985,7 +3984,7 @@ class _PtxBfi:
     """Tx.ptx.bfi: instructions."""
 
     def b32(self, field: Integer, into: Integer, start: Integer, length: Integer) -> Expr:
-        """`into` with the lowest `length` bits of `field` in the place of its own from bit `start` on.
+        """Insert the lowest `length` bits of `field` into `into`, starting at bit `start`.
 
         PTX:
             bfi.b32 result, field, into, start, length;
@@ -4006,7 +4005,7 @@ class _PtxMulHi:
     """Tx.ptx.mul.hi: instructions."""
 
     def u32(self, a: Integer, b: Integer) -> Expr:
-        """The upper 32 bits of the product (`__umulhi`).
+        """Return the upper 32 bits of the product (`__umulhi`).
 
         PTX:
             mul.hi.u32 result, a, b;
@@ -4021,7 +4020,7 @@ class _PtxMulHi:
         """
 
     def s32(self, a: Integer, b: Integer) -> Expr:
-        """The upper 32 bits of the signed product (`__mulhi`).
+        """Return the upper 32 bits of the signed product (`__mulhi`).
 
         PTX:
             mul.hi.s32 result, a, b;
@@ -4040,7 +4039,7 @@ class _PtxMulWide:
     """Tx.ptx.mul.wide: instructions."""
 
     def u32(self, a: Integer, b: Integer) -> Expr:
-        """The product, with 64 bits.
+        """Return the 64-bit product.
 
         PTX:
             mul.wide.u32 result, a, b;
@@ -4061,7 +4060,7 @@ class _PtxMul:
     hi: _PtxMulHi
     wide: _PtxMulWide
     def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The products of two pairs; with `ftz`, subnormal numbers are zero.
+        """Return the products of two pairs; with `ftz`, subnormal numbers are zero.
 
         PTX:
             mul.rn.f32x2 result, a, b;
@@ -4078,7 +4077,7 @@ class _PtxMul:
         """
 
     def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The product of two numbers; with `ftz`, subnormal numbers are zero.
+        """Return the product of two numbers; with `ftz`, subnormal numbers are zero.
 
         PTX:
             mul.rn.f32 result, a, b;
@@ -4095,7 +4094,7 @@ class _PtxMul:
         """
 
     def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
-        """The product of two numbers.
+        """Return the product of two numbers.
 
         PTX:
             mul.rn.f64 result, a, b;
@@ -4115,7 +4114,7 @@ class _PtxMadLo:
     """Tx.ptx.mad.lo: instructions."""
 
     def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """The lower 32 bits of a · b + c.
+        """Return the lower 32 bits of a · b + c.
 
         PTX:
             mad.lo.u32 result, a, b, c;
@@ -4131,7 +4130,7 @@ class _PtxMadLo:
         """
 
     def s32(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """The lower 32 bits of a · b + c, as a signed number.
+        """Return the lower 32 bits of a · b + c, as a signed number.
 
         PTX:
             mad.lo.s32 result, a, b, c;
@@ -4151,7 +4150,7 @@ class _PtxMadHi:
     """Tx.ptx.mad.hi: instructions."""
 
     def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """The upper 32 bits of a · b, plus c.
+        """Return the upper 32 bits of a · b, plus c.
 
         PTX:
             mad.hi.u32 result, a, b, c;
@@ -4171,7 +4170,7 @@ class _PtxMadWide:
     """Tx.ptx.mad.wide: instructions."""
 
     def u32(self, a: Integer, b: Integer, c: Integer) -> Expr:
-        """a · b + c, with 64 bits.
+        """Return the 64-bit a · b + c.
 
         PTX:
             mad.wide.u32 result, a, b, c;
@@ -4538,7 +4537,7 @@ class _PtxAtan2:
     """Tx.ptx.atan2: instructions."""
 
     def f64(self, y: Number, x: Number) -> Expr:
-        """The angle of the point (`x`, `y`), in radians, in float64.
+        """Return the angle of the point (`x`, `y`), in radians, in float64.
 
         y:             a number
         x:             a number
@@ -4553,7 +4552,7 @@ class _PtxNextafter:
     """Tx.ptx.nextafter: instructions."""
 
     def f64(self, x: Number, y: Number) -> Expr:
-        """The neighbour of `x` among the numbers of float64, towards `y`.
+        """Return the neighbour of `x` in float64 towards `y`.
 
         x:             a number
         y:             a number
@@ -4568,7 +4567,7 @@ class _PtxLdexp:
     """Tx.ptx.ldexp: instructions."""
 
     def f64(self, x: Number, exponent: Integer) -> Expr:
-        """`x` times 2 to the power of `exponent`, in float64.
+        """Return `x` times 2 to the power of `exponent`, in float64.
 
         x:             a number
         exponent:      an integer
@@ -4583,7 +4582,7 @@ class _PtxAdd:
     """Tx.ptx.add: instructions."""
 
     def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The sums of two pairs; with `ftz`, subnormal numbers are zero.
+        """Return the sums of two pairs; with `ftz`, subnormal numbers are zero.
 
         PTX:
             add.rn.f32x2 result, a, b;
@@ -4600,7 +4599,7 @@ class _PtxAdd:
         """
 
     def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The sum of two numbers; with `ftz`, subnormal numbers are zero.
+        """Return the sum of two numbers; with `ftz`, subnormal numbers are zero.
 
         PTX:
             add.rn.f32 result, a, b;
@@ -4617,7 +4616,7 @@ class _PtxAdd:
         """
 
     def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
-        """The sum of two numbers.
+        """Return the sum of two numbers.
 
         PTX:
             add.rn.f64 result, a, b;
@@ -4637,7 +4636,7 @@ class _PtxSub:
     """Tx.ptx.sub: instructions."""
 
     def f32x2(self, a: Integer, b: Integer, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The differences of two pairs; with `ftz`, subnormal numbers are zero.
+        """Return the differences of two pairs; with `ftz`, subnormal numbers are zero.
 
         PTX:
             sub.rn.f32x2 result, a, b;
@@ -4654,7 +4653,7 @@ class _PtxSub:
         """
 
     def f32(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn', ftz: _bool = False) -> Expr:
-        """The difference of two numbers; with `ftz`, subnormal numbers are zero.
+        """Return the difference of two numbers; with `ftz`, subnormal numbers are zero.
 
         PTX:
             sub.rn.f32 result, a, b;
@@ -4671,7 +4670,7 @@ class _PtxSub:
         """
 
     def f64(self, a: Number, b: Number, rounding: Literal['rn', 'rz', 'rm', 'rp'] | str = 'rn') -> Expr:
-        """The difference of two numbers.
+        """Return the difference of two numbers.
 
         PTX:
             sub.rn.f64 result, a, b;
@@ -4691,7 +4690,7 @@ class _PtxMax:
     """Tx.ptx.max: instructions."""
 
     def f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The greater number, where one is NaN the other; with `nan`, NaN where one is.
+        """Return the greater number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             max.f32 result, a, b;
@@ -4708,7 +4707,7 @@ class _PtxMax:
         """
 
     def bf16x2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
-        """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+        """Return the greater numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates.
 
         PTX:
             max.bf16x2 result, a, b;
@@ -4728,7 +4727,7 @@ class _PtxMin:
     """Tx.ptx.min: instructions."""
 
     def f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The smaller number, where one is NaN the other; with `nan`, NaN where one is.
+        """Return the smaller number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             min.f32 result, a, b;
@@ -4745,7 +4744,7 @@ class _PtxMin:
         """
 
     def bf16x2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
-        """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+        """Return the smaller numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates.
 
         PTX:
             min.bf16x2 result, a, b;
@@ -4765,7 +4764,7 @@ class _PtxMax3:
     """Tx.ptx.max3: instructions."""
 
     def f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The greatest of three numbers that are not NaN; with `nan`, NaN where one is.
+        """Return the greatest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             max.f32 result, a, b, c;
@@ -4787,7 +4786,7 @@ class _PtxMin3:
     """Tx.ptx.min3: instructions."""
 
     def f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The smallest of three numbers that are not NaN; with `nan`, NaN where one is.
+        """Return the smallest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             min.f32 result, a, b, c;
@@ -4810,10 +4809,10 @@ class _PtxCvt:
 
     @overload
     def __call__(self, *values: Integer, dtype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, atype: Literal['u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str, rounding: Literal['', 'rn', 'rz', 'rm', 'rp', 'rni', 'rzi', 'rmi', 'rpi'] | str = '', ftz: _bool = False, sat: _bool = False) -> Expr:
-        """A value of type `atype` as one of type `dtype`.
+        """Convert a value of type `atype` to type `dtype`.
 
-        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
-        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+        Conversions from floating point to integer saturate and map NaN to 0. sat: integers saturate to the range
+        of `dtype` instead of wrapping; floats are clamped to [0, 1]. ftz: subnormal f32 numbers become zero.
 
         PTX:
             cvt.dtype.atype result, values;
@@ -4832,9 +4831,9 @@ class _PtxCvt:
         """
     @overload
     def __call__(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
-        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+        """Convert to a small format: a value or a pair from f32, or a pair from another pair; or convert a pair to f16.
 
-        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+        satfinite: too large numbers and infinity become the largest number. relu: negative numbers become 0. NaN stays
         NaN; in formats without NaN it becomes the largest number.
 
         PTX:
@@ -4862,10 +4861,10 @@ class _PtxCvt:
         """
     @overload
     def __call__(self, dtype: Any, *values: Integer, atype: Any, rounding: Any = ..., ftz: _bool = False, sat: _bool = False, relu: _bool = False, satfinite: _bool = False, scaled: str = '', rbits: Any = None, scale_factor: Any = None) -> Expr:
-        """A value of type `atype` as one of type `dtype`.
+        """Convert a value of type `atype` to type `dtype`.
 
-        Floating-point numbers that become integers stay in their range, and NaN becomes 0. sat: integers stay in the range
-        of `dtype` instead of wrapping; floating-point numbers are from 0 to 1. ftz: subnormal numbers of f32 are zero.
+        Conversions from floating point to integer saturate and map NaN to 0. sat: integers saturate to the range
+        of `dtype` instead of wrapping; floats are clamped to [0, 1]. ftz: subnormal f32 numbers become zero.
 
         PTX:
             cvt.dtype.atype result, values;
@@ -4884,9 +4883,9 @@ class _PtxCvt:
         """
 
     def packed(self, *values: Integer, dtype: Literal['f16', 'bf16', 'tf32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, atype: Literal['f32', 'f16x2', 'bf16x2', 'e4m3x2', 'e5m2x2', 'e2m1x2', 'e2m3x2', 'e3m2x2', 'ue8m0x2'] | str, rounding: Literal['rn', 'rna', 'rz', 'rp'] | str, relu: _bool = False, satfinite: _bool = False) -> Expr:
-        """A value in a small format, or a pair of them, from f32 or from another pair; or a pair of a small format in f16.
+        """Convert to a small format: a value or a pair from f32, or a pair from another pair; or convert a pair to f16.
 
-        satfinite: what is too large, infinity too, becomes the largest number. relu: negative numbers become 0. NaN stays
+        satfinite: too large numbers and infinity become the largest number. relu: negative numbers become 0. NaN stays
         NaN; in formats without NaN it becomes the largest number.
 
         PTX:
@@ -4920,7 +4919,7 @@ class _PtxCpReduce_asyncBulk:
     def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
         """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
-        Each element is changed in one step, relaxed, at the scope of the GPU.
+        Each element is updated atomically, relaxed, at the scope of the GPU.
 
         PTX:
             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
@@ -4976,7 +4975,7 @@ class _PtxCp_reduce_asyncBulk:
     def __call__(self, dst: GlobalPointer, src: SharedPointer, bytes: Integer, op: Literal['add', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'] | str = 'add', type: Literal['f16', 'bf16', 'f32', 'f64', 'b32', 'b64', 'u32', 's32', 'u64', 's64'] | str = 'f32') -> None:
         """Apply `op` to elements of global memory and `bytes` bytes of shared memory, in the open bulk group.
 
-        Each element is changed in one step, relaxed, at the scope of the GPU.
+        Each element is updated atomically, relaxed, at the scope of the GPU.
 
         PTX:
             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [dst], [src], bytes;
@@ -5026,7 +5025,7 @@ class _PtxLdmatrix:
 
     @overload
     def __call__(self, dst: RegisterPointer, addr: SharedPointer, num: int = 4, transpose: _bool = False) -> None:
-        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
+        """Load `num` blocks of 8 × 8 16-bit elements from shared memory as a warp; each lane gives a row address.
 
         PTX:
             ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
@@ -5042,7 +5041,7 @@ class _PtxLdmatrix:
         """
     @overload
     def __call__(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *dst_handles: RegisterPointer) -> None:
-        """A warp loads `num` blocks of 8 × 8 16-bit elements from shared memory; each lane gives the address of a row.
+        """Load `num` blocks of 8 × 8 16-bit elements from shared memory as a warp; each lane gives a row address.
 
         PTX:
             ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {dst}, [addr];
@@ -5058,10 +5057,10 @@ class _PtxLdmatrix:
         """
 
     def m16n16(self, dst: RegisterPointer, addr: SharedPointer, num: int = 1) -> None:
-        """A warp loads `num` blocks of 16 × 16 bytes from shared memory, transposed.
+        """Load `num` blocks of 16 × 16 bytes from shared memory as a warp, transposed.
 
-        Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t gets, in the two registers of a block,
-        the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
+        Lanes 16i … 16i + 15 give the addresses of the rows of block i. Lane 4g + t receives, in the two registers of a
+        block, the bytes of rows 4t … 4t + 3 in column g, and those in column g + 8.
 
         PTX:
             ldmatrix.sync.aligned.m16n16.x1.trans.shared::cta.b8 {dst}, [addr];
@@ -5081,7 +5080,7 @@ class _PtxStmatrix:
 
     @overload
     def __call__(self, addr: SharedPointer, src: RegisterPointer, num: int = 4, transpose: _bool = False) -> None:
-        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
+        """Store `num` blocks of 8 × 8 16-bit elements to shared memory as a warp; each lane gives a row address.
 
         PTX:
             stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
@@ -5097,7 +5096,7 @@ class _PtxStmatrix:
         """
     @overload
     def __call__(self, trans: _bool, num: int, dtype: str, smem_ptr: SharedPointer, *src_handles: RegisterPointer, shape: Any = ..., space: str = 'shared') -> None:
-        """A warp stores `num` blocks of 8 × 8 16-bit elements to shared memory; each lane gives the address of a row.
+        """Store `num` blocks of 8 × 8 16-bit elements to shared memory as a warp; each lane gives a row address.
 
         PTX:
             stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [addr], {src};
@@ -5113,7 +5112,7 @@ class _PtxStmatrix:
         """
 
     def m16n8(self, addr: SharedPointer, src: RegisterPointer, num: int = 1) -> None:
-        """A warp stores `num` blocks of 16 × 8 bytes to shared memory, transposed: each column is 16 bytes there.
+        """Store `num` blocks of 16 × 8 bytes to shared memory as a warp, transposed, with 16 bytes in each column.
 
         Lanes 8i … 8i + 7 give the addresses of the columns of block i. Lane 4g + t holds, in the register of a block, the
         bytes of rows g and g + 8, each in columns 2t and 2t + 1: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
@@ -5135,9 +5134,9 @@ class _PtxMmaSync:
     """Tx.ptx.mma.sync: instructions."""
 
     def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
-        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+        """Compute D = A B + C with a warp's register fragments; D and C may share registers.
 
-        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. The instruction is synchronous.
 
         PTX:
             mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
@@ -5161,7 +5160,7 @@ class _PtxMmaSync:
         """
 
     def zero(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
-        """As `mma.sync` with zeros for C: D = A B.
+        """Compute D = A B, as `mma.sync` with zeros for C.
 
         PTX:
             {
@@ -5188,11 +5187,11 @@ class _PtxMmaSync:
         """
 
     def m8n8k4(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, a_layout: Literal['row', 'col'] | str = 'row', b_layout: Literal['row', 'col'] | str = 'col', d_type: Literal['f16', 'f32'] | str = 'f32') -> None:
-        """The MMA of Volta: each of the four quad pairs of a warp computes D = A B + C with float16 A [8, 4] and B [4, 8].
+        """Compute D = A B + C in each of a warp's four quad pairs (Volta), with float16 A [8, 4] and B [4, 8].
 
         Quad pair q is lanes 4q to 4q + 3 and 4q + 16 to 4q + 19 (PTX ISA: "Matrix Fragments for mma.m8n8k4 with .f16
         floating point type"). A register holds two elements of A or B. D and C may be the same registers. Synchronous.
-        Later architectures have it, too, perhaps at a lower rate.
+        Later architectures support it, possibly at a lower rate.
 
         PTX:
             mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
@@ -5216,9 +5215,9 @@ class _PtxMma:
 
     @overload
     def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
-        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+        """Compute D = A B + C with a warp's register fragments; D and C may share registers.
 
-        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. The instruction is synchronous.
 
         PTX:
             mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
@@ -5242,7 +5241,7 @@ class _PtxMma:
         """
     @overload
     def __call__(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str = 'm16n8k16', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
-        """As `mma.sync` with zeros for C: D = A B.
+        """Compute D = A B, as `mma.sync` with zeros for C.
 
         PTX:
             {
@@ -5269,9 +5268,9 @@ class _PtxMma:
         """
     @overload
     def __call__(self, shape: Literal['m16n8k4', 'm16n8k8', 'm16n8k16', 'm16n8k32'] | str, a_layout: Literal['row'] | str, b_layout: Literal['col'] | str, d_type: Literal['f32', 'f16', 's32'] | str, a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str, c_type: Literal['f32', 'f16', 's32'] | str, d_ptrs: list[Any] | RegisterPointer, a_ptrs: list[Any] | RegisterPointer, b_ptrs: list[Any] | RegisterPointer, c_ptrs: Any = ..., saturate: _bool = False, bit_op: Any = None) -> None:
-        """A warp computes D = A B + C, with the fragments in its registers. D and C may be the same registers.
+        """Compute D = A B + C with a warp's register fragments; D and C may share registers.
 
-        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. Synchronous.
+        Operands are pointers to fragments, or lists with a pointer to each 32-bit register. The instruction is synchronous.
 
         PTX:
             mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c};
@@ -5301,7 +5300,7 @@ class _PtxWgmmaMma_asyncRs:
 
     @overload
     def __call__(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_b: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K] in registers, B [n, K] in shared memory.
 
         a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
         m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
@@ -5325,7 +5324,7 @@ class _PtxWgmmaMma_asyncRs:
         """
     @overload
     def __call__(self, descB: Integer, *reg_list: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] in registers, B [n, K] in shared memory.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K] in registers, B [n, K] in shared memory.
 
         a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
         m64nNk8 and m64nNk32, matrix A). Nothing may write them before a wait_group that covers the MMA. The rest is as for
@@ -5349,7 +5348,7 @@ class _PtxWgmmaMma_asyncRs:
         """
 
     def f16(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_b: _bool = False) -> None:
-        """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each.
+        """Issue the register-A MMA with float16 sums: D has n / 4 registers per thread, with two neighbours in each.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f16.f16.f16 {d}, {a}, b_desc, accumulate, 1, 1, 0;
@@ -5373,11 +5372,11 @@ class _PtxWgmmaMma_async:
     """Tx.ptx.wgmma.mma_async: instructions."""
 
     def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K], B [n, K] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
         B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
-        Asynchronous: a wait_group waits for its end.
+        The MMA is asynchronous; a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -5398,11 +5397,11 @@ class _PtxWgmmaMma_async:
         """
 
     def ss(self, descA: Integer, descB: Integer, *accums: RegisterPointer, M: int, N: int, K: int, in_dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str, out_dtype: str, scaleA: int, scaleB: int, scaleD: Condition, transA: _bool = False, transB: _bool = False) -> None:
-        """A warpgroup issues D = A Bᵀ (+ D where `accumulate`): A [64, K] and B [n, K] in shared memory, D in registers.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K], B [n, K] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
         B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
-        Asynchronous: a wait_group waits for its end.
+        The MMA is asynchronous; a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -5423,7 +5422,7 @@ class _PtxWgmmaMma_async:
         """
 
     def f16(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
-        """The same with sums in float16: D is n / 4 registers of each thread, which hold two neighbours each.
+        """Issue `wgmma.mma_async` with float16 sums: D has n / 4 registers per thread, with two neighbours in each.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f16.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -5449,7 +5448,7 @@ class _PtxWgmma:
     """Tx.ptx.wgmma: instructions."""
 
     def fence(self, ) -> None:
-        """Order ordinary accesses to registers before it and wgmma's after it; required before the first MMA on them.
+        """Order earlier register accesses before later wgmma operations; required before the first MMA on the registers.
 
         PTX:
             wgmma.fence.sync.aligned;
@@ -5462,7 +5461,7 @@ class _PtxWgmma:
 
     mma_async: _PtxWgmmaMma_async
     def commit_group(self, ) -> None:
-        """Close the group of the MMAs that the warpgroup issued since the last one.
+        """Close the group of MMAs that the warpgroup issued since the previous commit.
 
         PTX:
             wgmma.commit_group.sync.aligned;
@@ -5474,7 +5473,7 @@ class _PtxWgmma:
         """
 
     def wait_group(self, n: int = 0) -> None:
-        """Wait until at most `n` of the warpgroup's most recent groups are unfinished; the others' registers are usable.
+        """Wait until at most `n` of the warpgroup's latest groups are incomplete; other groups' registers are usable.
 
         PTX:
             wgmma.wait_group.sync.aligned 0;
@@ -5487,7 +5486,7 @@ class _PtxWgmma:
         """
 
     def fence_operand(self, registers: RegisterPointer, count: int = 1) -> None:
-        """Keep the compiler from moving uses of `count` accumulator registers across this place. It emits no instruction.
+        """Prevent the compiler from moving uses of `count` accumulator registers across this point; emits no instruction.
 
         The hardware's fence is `wgmma.fence`.
 
@@ -5508,9 +5507,9 @@ class _PtxTcgen05MmaA_in_tmem:
     """Tx.ptx.tcgen05.mma.a_in_tmem: instructions."""
 
     def __call__(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """The same with A in tensor memory: row r in the lane of row r of D, its elements packed along K into columns.
+        """Issue the MMA with A in tensor memory: row r in the lane of row r of D, packed along K into columns.
 
-        Where D has its columns in two parts (M = 128 of a pair), each part has rows of A of its own beside it.
+        If D has its columns in two parts (M = 128 of a pair), each part has its own rows of A beside it.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate;
@@ -5531,7 +5530,7 @@ class _PtxTcgen05MmaA_in_tmem:
         """
 
     def masked(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
-        """The same with A in tensor memory.
+        """Issue the masked MMA with A in tensor memory.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::f16 [d], [a], b_desc, idesc, {lanes}, accumulate;
@@ -5558,7 +5557,7 @@ class _PtxTcgen05MmaWs:
     """Tx.ptx.tcgen05.mma.ws: instructions."""
 
     def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """The weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
+        """Issue the weight-stationary product of one CTA, with M = 32, 64 or 128 and N = 64, 128 or 256.
 
         With M = 64 and 32 the columns of D are in two and four parts, one below the other: row r of part p is in lane
         r + p · M (PTX ISA: "Data Path Layout Organization", layouts E and G).
@@ -5581,7 +5580,7 @@ class _PtxTcgen05MmaWs:
         """
 
     def a_in_tmem(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, idesc: Integer, accumulate: Condition, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """The same with A in tensor memory: each part of the columns has M lanes with rows of A of its own.
+        """Issue the weight-stationary MMA with A in tensor memory; each column part has M lanes with its own rows of A.
 
         PTX:
             tcgen05.mma.ws.cta_group::1.kind::f16 [d], [a], b_desc, idesc, accumulate, 0;
@@ -5606,10 +5605,10 @@ class _PtxTcgen05Mma:
 
     @overload
     def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
-        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from one thread: A [M, K], B [N, K] in shared memory, D in tensor memory.
 
-        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
-        and of D's.
+        The MMA is asynchronous; a commit signals its end. With cta_group = 2, each CTA of the pair holds half of the rows
+        of A, B and D.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
@@ -5630,10 +5629,10 @@ class _PtxTcgen05Mma:
         """
     @overload
     def __call__(self, d_tmem_addr: TmemAddress, a_operand: Any, b_desc: Integer, i_desc: Integer, *disable_output_lane: Any, d_dtype: Any = None, a_dtype: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', b_dtype: Any = None, use_a_tmem: Any = ..., cta_group: int = 1, enable_input_d: Condition = True, scale_input_d: int = 0, weight_stationary: Any = ..., pred: Any = None) -> None:
-        """One thread issues D = A Bᵀ (+ D where `accumulate`): A [M, K] and B [N, K] in shared memory, D in tensor memory.
+        """Issue D = A Bᵀ (+ D if `accumulate`) from one thread: A [M, K], B [N, K] in shared memory, D in tensor memory.
 
-        Asynchronous: a commit signals its end. With cta_group = 2 each CTA of the pair holds half of A's rows, of B's
-        and of D's.
+        The MMA is asynchronous; a commit signals its end. With cta_group = 2, each CTA of the pair holds half of the rows
+        of A, B and D.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::f16 [d], a_desc, b_desc, idesc, accumulate;
@@ -5655,7 +5654,7 @@ class _PtxTcgen05Mma:
 
     a_in_tmem: _PtxTcgen05MmaA_in_tmem
     def masked(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
-        """As tcgen05.mma, for some lanes: those whose bits are set in `lanes`, of each CTA four words, keep what D holds.
+        """Issue tcgen05.mma for some lanes; lanes whose bits are set in `lanes`, four words per CTA, keep D.
 
         With `scale_input_d` the product is added to D / 2^scale_input_d.
 
@@ -5682,9 +5681,10 @@ class _PtxTcgen05Mma:
     ws: _PtxTcgen05MmaWs
     @overload
     def block_scale(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, idesc: Integer, sfa: TmemAddress, sfb: TmemAddress, accumulate: Condition, cta_group: int = 1, kind: Literal['mxf8f6f4', 'mxf4', 'mxf4nvf4'] | str = 'mxf8f6f4', scale_vec: int = 1) -> None:
-        """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+        """Issue D = (A · SFA) (B · SFB)ᵀ (+ D if `accumulate`) from one thread, with `scale_vec` factors per row along K.
 
-        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. The MMA is asynchronous;
+        a commit signals its end.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [d], a_desc, b_desc, idesc, [sfa], [sfb], accumulate;
@@ -5707,9 +5707,10 @@ class _PtxTcgen05Mma:
         """
     @overload
     def block_scale(self, d_tmem_addr: TmemAddress, a_operand: Integer, b_desc: Integer, sfa_tmem_addr: TmemAddress, sfb_tmem_addr: TmemAddress, i_desc: Integer, d_dtype: Any, a_dtype: Any, b_dtype: Any, sfa_dtype: Any, sfb_dtype: Any = None, use_a_tmem: _bool = False, cta_group: int = 1, enable_input_d: Condition = True) -> None:
-        """One thread issues D = (A · SFA) (B · SFB)ᵀ (+ D where `accumulate`), with `scale_vec` factors a row along K.
+        """Issue D = (A · SFA) (B · SFB)ᵀ (+ D if `accumulate`) from one thread, with `scale_vec` factors per row along K.
 
-        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. Asynchronous: a commit signals its end.
+        A factor scales 32 elements of A or B along K, with scale_vec = 4 sixteen. The MMA is asynchronous;
+        a commit signals its end.
 
         PTX:
             tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [d], a_desc, b_desc, idesc, [sfa], [sfb], accumulate;
@@ -5737,9 +5738,9 @@ class _PtxTcgen05Commit:
 
     @overload
     def __call__(self, bar: BarrierPointer, cta_group: int = 1, cta_mask: int | None = None) -> None:
-        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+        """Arrive once at `bar` when all MMAs issued by this thread are complete; implies fence::before_thread_sync.
 
-        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        With several bits in `cta_mask` (bit r for cluster rank r), arrive at the barrier at the same offset in each CTA
         of the mask.
 
         PTX:
@@ -5755,9 +5756,9 @@ class _PtxTcgen05Commit:
         """
     @overload
     def __call__(self, bar: BarrierPointer, cta_group: Any = ..., cta_mask: Any = ..., pred: Any = None) -> None:
-        """One arrival at `bar` once all MMAs that this thread has issued are complete; implies fence::before_thread_sync.
+        """Arrive once at `bar` when all MMAs issued by this thread are complete; implies fence::before_thread_sync.
 
-        With several bits in `cta_mask` (bit r for cluster rank r) it is one at the barrier at the same offset in each CTA
+        With several bits in `cta_mask` (bit r for cluster rank r), arrive at the barrier at the same offset in each CTA
         of the mask.
 
         PTX:
@@ -5773,7 +5774,7 @@ class _PtxTcgen05Commit:
         """
 
     def multicast(self, bar: BarrierPointer, cta_mask: Integer, cta_group: int = 1) -> None:
-        """As `tcgen05.commit` with several bits in `cta_mask`: one arrival in each CTA of the mask.
+        """Commit as `tcgen05.commit` with several bits in `cta_mask`: arrive once in each CTA of the mask.
 
         PTX:
             {
@@ -5796,7 +5797,7 @@ class _PtxTcgen05Wait:
     """Tx.ptx.tcgen05.wait: instructions."""
 
     def ld(self, ) -> None:
-        """Wait for the warp's earlier tcgen05.ld: registers hold their values, and tensor memory has been read.
+        """Wait for the warp's earlier tcgen05.ld to complete, with the values in registers.
 
         PTX:
             tcgen05.wait::ld.sync.aligned;
@@ -5808,7 +5809,7 @@ class _PtxTcgen05Wait:
         """
 
     def st(self, ) -> None:
-        """Wait for the warp's earlier tcgen05.st: tensor memory holds their values.
+        """Wait for the warp's earlier tcgen05.st to complete, with the values in tensor memory.
 
         PTX:
             tcgen05.wait::st.sync.aligned;
@@ -5852,9 +5853,9 @@ class _PtxTcgen05:
     """Tx.ptx.tcgen05: instructions."""
 
     def alloc(self, dst: SharedPointer, n_cols: Integer, cta_group: int = 1) -> None:
-        """One warp allocates `n_cols` columns (32, 64, … 512) and writes their address to `dst`; waits until they are free.
+        """Allocate `n_cols` columns (32, 64, … 512) as one warp, after waiting for free ones; write their address to `dst`.
 
-        With cta_group = 2 a warp in each CTA of the pair does so.
+        With cta_group = 2, a warp in each CTA of the pair must execute it.
 
         PTX:
             tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [dst], n_cols;
@@ -5869,7 +5870,7 @@ class _PtxTcgen05:
         """
 
     def dealloc(self, addr: TmemAddress, n_cols: Integer, cta_group: int = 1) -> None:
-        """One warp frees an allocation, by its address and number of columns, before the CTA ends.
+        """Free an allocation as one warp, given its address and number of columns, before the CTA ends.
 
         PTX:
             tcgen05.dealloc.cta_group::1.sync.aligned.b32 addr, n_cols;
@@ -5884,7 +5885,7 @@ class _PtxTcgen05:
         """
 
     def relinquish_alloc_permit(self, cta_group: int = 1) -> None:
-        """Give up the CTA's permit to allocate: it will not allocate again, and other CTAs on the SM may.
+        """Give up the CTA's permit to allocate, so that other CTAs on the SM may allocate.
 
         PTX:
             tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
@@ -5900,7 +5901,7 @@ class _PtxTcgen05:
     commit: _PtxTcgen05Commit
     @overload
     def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
-        """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
+        """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
         32x32b: register i of thread t is column i of lane t.
 
@@ -5919,7 +5920,7 @@ class _PtxTcgen05:
         """
     @overload
     def ld(self, src_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, pack: _bool = False) -> None:
-        """A warp loads its lanes of tensor memory into registers, which hold the values after tcgen05.wait::ld.
+        """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
         32x32b: register i of thread t is column i of lane t.
 
@@ -5939,7 +5940,7 @@ class _PtxTcgen05:
 
     @overload
     def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
-        """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
+        """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st.
 
         PTX:
             tcgen05.st.sync.aligned.32x32b.x1.b32 [addr], {src};
@@ -5956,7 +5957,7 @@ class _PtxTcgen05:
         """
     @overload
     def st(self, dst_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, unpack: _bool = False) -> None:
-        """A warp stores registers to its lanes of tensor memory, which hold the values after tcgen05.wait::st.
+        """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st.
 
         PTX:
             tcgen05.st.sync.aligned.32x32b.x1.b32 [addr], {src};
@@ -5975,10 +5976,10 @@ class _PtxTcgen05:
     wait: _PtxTcgen05Wait
     fence: _PtxTcgen05Fence
     def shift(self, taddr: TmemAddress, cta_group: int = 1) -> None:
-        """One thread starts to move the rows of a matrix of tensor memory by one, in elements of 32 bytes.
+        """Shift the rows of a tensor-memory matrix by one from one thread, in elements of 32 bytes.
 
-        The lane of `taddr` is a multiple of 32. Asynchronous: a commit signals its end. The simulator compiles it and does
-        not carry it out: a run with it is incomplete.
+        The lane of `taddr` is a multiple of 32. The shift is asynchronous; a commit signals its end. The compiler emits it;
+        the simulator does not execute it, and a run with it is incomplete.
 
         PTX:
             tcgen05.shift.cta_group::1.down [taddr];
@@ -5993,9 +5994,9 @@ class _PtxTcgen05:
 
     @overload
     def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: Literal['', 'b8x16.b6x16_p32', 'b8x16.b4x16_p64'] | str = '') -> None:
-        """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+        """Copy rows of shared memory from one thread to lanes of tensor memory, starting at the address `taddr`.
 
-        Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+        The copy is asynchronous. Later MMAs of the thread read it; for others a commit signals its end. 64x128b and
         32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
         16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
         the simulator copies the bytes, and the run is incomplete.
@@ -6017,9 +6018,9 @@ class _PtxTcgen05:
         """
     @overload
     def cp(self, taddr: TmemAddress, src_desc: Integer, shape: Literal['128x256b', '4x256b', '128x128b', '64x128b', '32x128b'] | str, cta_group: int = 1, multicast: Literal['', 'warpx2::02_13', 'warpx2::01_23', 'warpx4'] | str = '', decompress: Literal['', 'b8x16.b6x16_p32', 'b8x16.b4x16_p64'] | str = '', row: Any = 0, col: Any = 0) -> None:
-        """One thread starts to copy rows of shared memory to lanes of tensor memory, from the address `taddr` on.
+        """Copy rows of shared memory from one thread to lanes of tensor memory, starting at the address `taddr`.
 
-        Asynchronous: MMAs that the thread issues later read the copy; for others a commit signals its end. 64x128b and
+        The copy is asynchronous. Later MMAs of the thread read it; for others a commit signals its end. 64x128b and
         32x128b write their rows to two, or to all four groups of 32 lanes. With `decompress`, each 16 bytes of a row are
         16 elements of 6 or 4 bits and padding, which become elements of 8 bits. Where their bits go then is not modelled:
         the simulator copies the bytes, and the run is incomplete.
@@ -6045,9 +6046,9 @@ class _PtxClusterlaunchcontrol:
     """Tx.ptx.clusterlaunchcontrol: instructions."""
 
     def try_cancel(self, handle: SharedPointer, bar: BarrierPointer, multicast: _bool = False) -> None:
-        """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+        """Request the cancellation of an unstarted cluster; the 16-byte response at `handle` completes on `bar`.
 
-        With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+        With `multicast`, each CTA of the cluster receives the response, and 16 bytes on its barrier, at the same offsets.
 
         PTX:
             clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
@@ -6063,9 +6064,9 @@ class _PtxClusterlaunchcontrol:
         """
 
     def query_cancel(self, handle: SharedPointer, use_ld_acquire: _bool = True) -> Expr:
-        """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+        """Return the blockIdx.x of the first CTA of the cancelled cluster, or 0xFFFFFFFF if none was cancelled.
 
-        `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+        `handle` holds the response of a try_cancel, once its bytes have completed on the barrier.
 
         PTX:
             {
@@ -6091,7 +6092,7 @@ class _PtxNanosleep:
     """Tx.ptx.nanosleep: instructions."""
 
     def __call__(self, time: Integer) -> None:
-        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+        """Suspend the thread for about `time` ns, at most 1 ms; on a chip the duration is from 0 to twice as long.
 
         PTX:
             nanosleep.u32 time;
@@ -6104,7 +6105,7 @@ class _PtxNanosleep:
         """
 
     def u32(self, time: Integer) -> None:
-        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+        """Suspend the thread for about `time` ns, at most 1 ms; on a chip the duration is from 0 to twice as long.
 
         PTX:
             nanosleep.u32 time;
@@ -6133,7 +6134,7 @@ class _PtxTrap:
         """
 
     def unless(self, condition: Condition) -> None:
-        """End the launch with an error where `condition` does not hold.
+        """End the launch with an error if `condition` is false.
 
         PTX:
             @!condition trap;
@@ -6152,9 +6153,9 @@ class _Ptx:
     ld: _PtxLd
     @overload
     def ld_acquire(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         With sem = "acquire".
 
@@ -6178,7 +6179,7 @@ class _Ptx:
         """
     @overload
     def ld_acquire(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -6207,9 +6208,9 @@ class _Ptx:
 
     @overload
     def ld_relaxed(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         With sem = "relaxed".
 
@@ -6233,7 +6234,7 @@ class _Ptx:
         """
     @overload
     def ld_relaxed(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -6262,9 +6263,9 @@ class _Ptx:
 
     @overload
     def ld_volatile(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         With sem = "volatile".
 
@@ -6288,7 +6289,7 @@ class _Ptx:
         """
     @overload
     def ld_volatile(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', nc: _bool = False, evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -6317,9 +6318,9 @@ class _Ptx:
 
     @overload
     def ld_global_nc(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         With nc = True.
 
@@ -6344,7 +6345,7 @@ class _Ptx:
         """
     @overload
     def ld_global_nc(self, address: Integer, dst: RegisterPointer, returned: str = '', type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> None:
-        """Load 1, 2, 4 or 8 words of 32 bits from `address` on into registers. A vector is as many scalar accesses.
+        """Load 1, 2, 4 or 8 words of 32 bits from `address` into registers; a vector acts as as many scalar accesses.
 
         Before Blackwell a load of 8 words is two of 4.
 
@@ -6375,9 +6376,9 @@ class _Ptx:
     st: _PtxSt
     @overload
     def st_release(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+        """Store a value at `address`, or with `vec` 2 or 4 contiguous values.
 
-        With sem = "release", whoever acquires the value sees all that happened before the store.
+        With sem = "release", a thread that acquires the value observes everything before the store.
 
         With sem = "release".
 
@@ -6399,7 +6400,7 @@ class _Ptx:
         """
     @overload
     def st_release(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+        """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
         Before Blackwell a store of 8 words is two of 4.
 
@@ -6425,9 +6426,9 @@ class _Ptx:
 
     @overload
     def st_relaxed(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+        """Store a value at `address`, or with `vec` 2 or 4 contiguous values.
 
-        With sem = "release", whoever acquires the value sees all that happened before the store.
+        With sem = "release", a thread that acquires the value observes everything before the store.
 
         With sem = "relaxed".
 
@@ -6449,7 +6450,7 @@ class _Ptx:
         """
     @overload
     def st_relaxed(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+        """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
         Before Blackwell a store of 8 words is two of 4.
 
@@ -6475,9 +6476,9 @@ class _Ptx:
 
     @overload
     def st_volatile(self, address: Integer, *values: Integer, type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', vec: Literal['', 'v2', 'v4'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store a value, or with `vec` 2 or 4 of them side by side, at `address`.
+        """Store a value at `address`, or with `vec` 2 or 4 contiguous values.
 
-        With sem = "release", whoever acquires the value sees all that happened before the store.
+        With sem = "release", a thread that acquires the value observes everything before the store.
 
         With sem = "volatile".
 
@@ -6499,7 +6500,7 @@ class _Ptx:
         """
     @overload
     def st_volatile(self, address: Integer, src: RegisterPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4', 'v8'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'shared', cop: Literal['', 'wb', 'cg', 'cs', 'wt'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '') -> None:
-        """Store 1, 2, 4 or 8 words of 32 bits from registers to `address` on.
+        """Store 1, 2, 4 or 8 words of 32 bits from registers at `address`.
 
         Before Blackwell a store of 8 words is two of 4.
 
@@ -6525,9 +6526,9 @@ class _Ptx:
 
     atom: _PtxAtom
     def atom_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor', 'exch'] | str, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
+        """Replace the value at `address` atomically by `op` applied to it and `value`; return the old value.
 
-        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+        Without `sem` the operation is relaxed and orders nothing by itself. The lanes of a warp update in some order.
 
         PTX:
             atom.global.op. result, [address], value;
@@ -6548,7 +6549,7 @@ class _Ptx:
         """
 
     def red(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
-        """As `atom`, without a result.
+        """Update memory as `atom` does, without a result.
 
         PTX:
             red.global.op. [address], value;
@@ -6567,7 +6568,7 @@ class _Ptx:
         """
 
     def red_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
-        """As `atom`, without a result.
+        """Update memory as `atom` does, without a result.
 
         PTX:
             red.global.op. [address], value;
@@ -6586,7 +6587,7 @@ class _Ptx:
         """
 
     def ld_mmio(self, addr: Integer, return_type: str = '', ptx_type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: str = 'relaxed', dst: Any = None) -> Expr:
-        """The value at `address`, loaded once, as a strong access of the whole system (memory-mapped input and output).
+        """Load the value at `address` once, as a strong system-scope access (memory-mapped input and output).
 
         PTX:
             ld.mmio.relaxed.sys.global result, [address];
@@ -6602,7 +6603,7 @@ class _Ptx:
         """
 
     def st_mmio(self, address: Integer, value: Integer, sem: str = 'relaxed', ptx_type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '') -> None:
-        """Store a value at `address` once, as a strong access of the whole system.
+        """Store a value at `address` once, as a strong system-scope access.
 
         PTX:
             st.mmio.relaxed.sys.global [address], value;
@@ -6632,10 +6633,11 @@ class _Ptx:
         """
 
     def st_async(self, address: SharedPointer, src: RegisterPointer, bar: BarrierPointer, type: Literal['', 'b32', 'u32', 's32', 'f32'] | str = 'b32', vec: Literal['', 'v2', 'v4'] | str = '') -> None:
-        """Begin to store 1, 2 or 4 words of registers to `address` on; their bytes complete on `bar`.
+        """Begin storing 1, 2 or 4 words from registers at `address`; their bytes complete on `bar`.
 
-        Both are addresses in one CTA of the cluster, as `map_shared_rank` gives them. The store is a weak one of the
-        thread, without a proxy of its own; who waits for the phase of `bar` that its bytes complete sees what it wrote.
+        Both addresses lie in one CTA of the cluster, as `map_shared_rank` returns them. The store is a weak one of the
+        thread, without a proxy of its own. A thread that waits for the phase of `bar` that its bytes complete observes the
+        stored words.
 
         PTX:
             st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [address], src, [bar];
@@ -6654,7 +6656,7 @@ class _Ptx:
 
     prefetch: _PtxPrefetch
     def applypriority(self, address: GlobalPointer) -> None:
-        """Let the L2 cache give up the 128 bytes at `address`, a multiple of 128, as it gives up others.
+        """Reset the 128 bytes at `address`, a multiple of 128, to normal eviction priority in the L2 cache.
 
         PTX:
             applypriority.global.L2::evict_normal [address], 128;
@@ -6667,7 +6669,7 @@ class _Ptx:
         """
 
     def discard(self, address: GlobalPointer) -> None:
-        """Let the L2 drop the 128 bytes at `address` unwritten: what they hold then is undefined.
+        """Discard the 128 bytes at `address` in the L2 without writing them back, leaving their contents undefined.
 
         The simulator keeps them.
 
@@ -6701,7 +6703,7 @@ class _Ptx:
 
     fence: _PtxFence
     def membar(self, level: Literal['cta', 'gl', 'sys'] | str = 'gl') -> None:
-        """As fence.sc, of the scope that `level` names: gl is the GPU.
+        """Act as fence.sc at the scope that `level` names; gl is the GPU.
 
         PTX:
             membar.gl;
@@ -6719,7 +6721,7 @@ class _Ptx:
     griddepcontrol: _PtxGriddepcontrol
     elect: _PtxElect
     def elect_sync(self, ) -> Expr:
-        """True in one lane of the warp; in the simulator the lowest.
+        """Return true in one lane of the warp, the lowest in the simulator.
 
         PTX:
             elect.sync _|result, 0xffffffff;
@@ -6732,7 +6734,7 @@ class _Ptx:
         """
 
     def mapa(self, bar: SharedPointer, cta_id: Integer) -> Expr:
-        """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster.
+        """Return the shared::cluster address of the offset of `bar` in CTA `cta_id` of the cluster.
 
         PTX:
             mapa.shared::cluster.u32 result, bar, cta_id;
@@ -6747,7 +6749,7 @@ class _Ptx:
         """
 
     def map_shared_rank(self, bar: SharedPointer, cta_id: Integer) -> Expr:
-        """The shared::cluster address of the offset of `bar` in the shared memory of CTA `cta_id` of the cluster.
+        """Return the shared::cluster address of the offset of `bar` in CTA `cta_id` of the cluster.
 
         PTX:
             mapa.shared::cluster.u32 result, bar, cta_id;
@@ -6766,8 +6768,7 @@ class _Ptx:
     setmaxnreg: _PtxSetmaxnreg
     vote: _PtxVote
     def any_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
-        together.
+        """Return whether the condition holds in any lane of `mask`, whose lanes execute it together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;
@@ -6796,7 +6797,7 @@ class _Ptx:
     fma: _PtxFma
     div: _PtxDiv
     def ffs(self, value: Integer) -> Expr:
-        """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`).
+        """Return the position of the lowest set bit, 1 for bit 0, or 0 if no bit is set (`__ffs`).
 
         PTX:
             {
@@ -6817,9 +6818,9 @@ class _Ptx:
 
     fns: _PtxFns
     def fns_b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
-        """The nth set bit of `mask`, n = |offset|, from bit `base` on, upwards or downwards by the sign of `offset`.
+        """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-        With offset = 0 bit `base` itself. 2³² − 1 where there is none.
+        With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
 
         PTX:
             fns.b32 result, mask, base, offset;
@@ -6837,7 +6838,7 @@ class _Ptx:
     popc: _PtxPopc
     clz: _PtxClz
     def dp4a(self, a: Integer, b: Integer, c: Integer, atype: Literal['s32', 'u32'] | str = 's32', btype: Literal['s32', 'u32'] | str = 's32') -> Expr:
-        """`c` plus the products of the four bytes of `a` and of `b`, signed (s32) or not (u32).
+        """Return `c` plus the products of the four bytes of `a` and `b`, signed (s32) or unsigned (u32).
 
         PTX:
             dp4a.s32.s32 result, a, b, c;
@@ -6859,9 +6860,9 @@ class _Ptx:
     brev: _PtxBrev
     bfind: _PtxBfind
     def shf(self, low: Integer, high: Integer, count: Integer, direction: Literal['l', 'r'] | str, mode: Literal['wrap', 'clamp'] | str) -> Expr:
-        """The 64 bits of `high` and `low`, shifted: to the left and the upper half of it, or to the right and the lower.
+        """Shift the 64 bits of `high` and `low`: left, returning the upper half, or right, returning the lower half.
 
-        mode: whether only the lowest five bits of `count` count (wrap), or more than 32 places are 32 (clamp).
+        mode: "wrap" uses the lowest five bits of `count`; "clamp" limits `count` to 32.
 
         PTX:
             shf.direction.mode.b32 result, low, high, count;
@@ -7151,7 +7152,7 @@ class _Ptx:
 
     copysign: _PtxCopysign
     def atan2f(self, y: Number, x: Number) -> Expr:
-        """The angle of the point (`x`, `y`), in radians.
+        """Return the angle of the point (`x`, `y`), in radians.
 
         y:             a number
         x:             a number
@@ -7163,7 +7164,7 @@ class _Ptx:
 
     atan2: _PtxAtan2
     def nextafterf(self, x: Number, y: Number) -> Expr:
-        """The neighbour of `x` among the numbers of float32, towards `y`.
+        """Return the neighbour of `x` in float32 towards `y`.
 
         x:             a number
         y:             a number
@@ -7175,7 +7176,7 @@ class _Ptx:
 
     nextafter: _PtxNextafter
     def ldexpf(self, x: Number, exponent: Integer) -> Expr:
-        """`x` times 2 to the power of `exponent`.
+        """Return `x` times 2 to the power of `exponent`.
 
         x:             a number
         exponent:      an integer
@@ -7190,7 +7191,7 @@ class _Ptx:
     sub: _PtxSub
     max: _PtxMax
     def max_f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The greater number, where one is NaN the other; with `nan`, NaN where one is.
+        """Return the greater number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             max.f32 result, a, b;
@@ -7208,7 +7209,7 @@ class _Ptx:
 
     min: _PtxMin
     def min_f32(self, a: Number, b: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The smaller number, where one is NaN the other; with `nan`, NaN where one is.
+        """Return the smaller number, ignoring a NaN operand; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             min.f32 result, a, b;
@@ -7226,7 +7227,7 @@ class _Ptx:
 
     max3: _PtxMax3
     def reduce3_max_f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The greatest of three numbers that are not NaN; with `nan`, NaN where one is.
+        """Return the greatest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             max.f32 result, a, b, c;
@@ -7245,7 +7246,7 @@ class _Ptx:
 
     min3: _PtxMin3
     def reduce3_min_f32(self, a: Number, b: Number, c: Number, ftz: _bool = False, nan: _bool = False) -> Expr:
-        """The smallest of three numbers that are not NaN; with `nan`, NaN where one is.
+        """Return the smallest of three numbers, ignoring NaN; with `nan`, return NaN if any operand is NaN.
 
         PTX:
             min.f32 result, a, b, c;
@@ -7314,8 +7315,8 @@ class _Ptx:
     def cp_async_bulk_s2s_cluster(self, dst: SharedPointer, src: SharedPointer, bytes: Integer, bar: BarrierPointer) -> None:
         """Copy `bytes` bytes of the CTA's shared memory, a multiple of 16, to another CTA's, and complete them on `bar`.
 
-        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` gives them. All are multiples of
-        16. The source CTA must not end before the copy has read it.
+        `dst` and `bar` are addresses in the same CTA of the cluster, as `map_shared_rank` returns them. All addresses are
+        multiples of 16. The source CTA must not end before the copy has read it.
 
         PTX:
             cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [dst], [src], bytes, [bar];
@@ -7351,7 +7352,7 @@ class _Ptx:
     ldmatrix: _PtxLdmatrix
     stmatrix: _PtxStmatrix
     def movmatrix(self, value: Integer) -> Expr:
-        """Transpose a block of 8 × 8 elements of 16 bits that a warp holds in one register.
+        """Transpose a block of 8 × 8 16-bit elements held by a warp in one register.
 
         PTX:
             movmatrix.sync.aligned.m8n8.trans.b16 result, value;
@@ -7369,9 +7370,9 @@ class _Ptx:
     tcgen05: _PtxTcgen05
     clusterlaunchcontrol: _PtxClusterlaunchcontrol
     def clc_try_cancel(self, handle: SharedPointer, bar: BarrierPointer, multicast: _bool = False) -> None:
-        """Ask for a cluster that has not begun; the answer is 16 bytes at `handle`, which complete on `bar`.
+        """Request the cancellation of an unstarted cluster; the 16-byte response at `handle` completes on `bar`.
 
-        With `multicast` each CTA of the cluster gets it, and 16 bytes on its barrier, at the same offsets.
+        With `multicast`, each CTA of the cluster receives the response, and 16 bytes on its barrier, at the same offsets.
 
         PTX:
             clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [handle], [bar];
@@ -7387,9 +7388,9 @@ class _Ptx:
         """
 
     def clc_query_cancel(self, handle: SharedPointer, use_ld_acquire: _bool = True) -> Expr:
-        """The blockIdx.x of the first CTA of the cluster whose launch was cancelled, or 0xFFFFFFFF if none was.
+        """Return the blockIdx.x of the first CTA of the cancelled cluster, or 0xFFFFFFFF if none was cancelled.
 
-        `handle` holds the answer to a try_cancel, once the bytes of that have completed on its barrier.
+        `handle` holds the response of a try_cancel, once its bytes have completed on the barrier.
 
         PTX:
             {
@@ -7411,9 +7412,9 @@ class _Ptx:
         """
 
     def globaltimer(self, ) -> Expr:
-        """The time in ns, by one clock for the whole GPU and all of its kernels; its resolution depends on the GPU.
+        """Return the time in ns by one clock of the whole GPU for all kernels; its resolution depends on the GPU.
 
-        In the simulator it is 0 at the launch, and exact to the cycle.
+        In the simulator it starts at 0 at the launch, and is exact to the cycle.
 
         PTX:
             mov.u64 result, %globaltimer;
@@ -7426,7 +7427,7 @@ class _Ptx:
         """
 
     def clock64(self, ) -> Expr:
-        """The cycles that the SM has counted. In the simulator all SMs begin with 0 at the launch.
+        """Return the cycle count of the SM; in the simulator all SMs start at 0 at the launch.
 
         PTX:
             mov.u64 result, %clock64;
@@ -7897,7 +7898,7 @@ class _CudaAtan2:
     """Tx.cuda.atan2: instructions."""
 
     def f64(self, y: Number, x: Number) -> Expr:
-        """The angle of the point (`x`, `y`), in radians, in float64.
+        """Return the angle of the point (`x`, `y`), in radians, in float64.
 
         y:             a number
         x:             a number
@@ -7912,7 +7913,7 @@ class _CudaNextafter:
     """Tx.cuda.nextafter: instructions."""
 
     def f64(self, x: Number, y: Number) -> Expr:
-        """The neighbour of `x` among the numbers of float64, towards `y`.
+        """Return the neighbour of `x` in float64 towards `y`.
 
         x:             a number
         y:             a number
@@ -7927,7 +7928,7 @@ class _CudaLdexp:
     """Tx.cuda.ldexp: instructions."""
 
     def f64(self, x: Number, exponent: Integer) -> Expr:
-        """`x` times 2 to the power of `exponent`, in float64.
+        """Return `x` times 2 to the power of `exponent`, in float64.
 
         x:             a number
         exponent:      an integer
@@ -7942,9 +7943,9 @@ class _Cuda:
     """Tx.cuda: instructions."""
 
     def ldg(self, address: Integer, returned: str = '', type: Literal['', 'b8', 'b16', 'b32', 'b64', 'u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f32', 'f64'] | str = '', sem: Literal['', 'weak', 'volatile', 'relaxed', 'acquire'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', cop: Literal['', 'ca', 'cg', 'cs', 'lu', 'cv'] | str = '', evict: Literal['', 'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate'] | str = '', prefetch: Literal['', 'L2::64B', 'L2::128B', 'L2::256B'] | str = '') -> Expr:
-        """The value at `address`. By default the type is that of the buffer.
+        """Load the value at `address`, by default in the buffer's type.
 
-        With sem = "acquire", all that happened before the release that wrote the value happens before what comes next.
+        With sem = "acquire", everything before the release that wrote the value happens before later accesses.
 
         With nc = True.
 
@@ -7969,9 +7970,9 @@ class _Cuda:
         """
 
     def atomic_add(self, address: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
-        """Replace the value at `address` by `op` applied to it and `value`, in one step; return the old value.
+        """Replace the value at `address` atomically by `op` applied to it and `value`; return the old value.
 
-        Without `sem` it is relaxed: it orders nothing by itself. The lanes of a warp follow one another in some order.
+        Without `sem` the operation is relaxed and orders nothing by itself. The lanes of a warp update in some order.
 
         With op = "add".
 
@@ -7994,7 +7995,7 @@ class _Cuda:
         """
 
     def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
-        """Replace the value at `address` by `value` if it is `compare`, in one step; the result is the old one.
+        """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         With space = "".
 
@@ -8018,7 +8019,7 @@ class _Cuda:
     def mbarrier_wait(self, bar: BarrierPointer, phase: Integer) -> None:
         """Wait until the phase of parity `phase` of `bar` is complete, and acquire the accesses released in it.
 
-        On a fresh barrier phase 1 counts as complete and phase 0 as the current one.
+        On a newly initialised barrier, phase 1 counts as complete and phase 0 is current.
 
         PTX:
             {
@@ -8039,7 +8040,7 @@ class _Cuda:
         """
 
     def mbarrier_wait_acquire_cluster(self, bar: BarrierPointer, phase: Integer) -> None:
-        """As `mbarrier.try_wait`, and acquire what threads of other CTAs of the cluster released, too.
+        """Wait as `mbarrier.try_wait`, and acquire accesses released by threads of the other CTAs of the cluster.
 
         PTX:
             {
@@ -8060,10 +8061,10 @@ class _Cuda:
         """
 
     def thread_fence(self, ) -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "sc".
 
@@ -8079,10 +8080,10 @@ class _Cuda:
         """
 
     def thread_fence_block(self, ) -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "sc".
 
@@ -8098,10 +8099,10 @@ class _Cuda:
         """
 
     def thread_fence_system(self, ) -> None:
-        """Order the thread's accesses before it and after it for `scope`; it synchronises no threads by itself.
+        """Order the thread's accesses before and after the fence for `scope`; the fence synchronises no threads by itself.
 
-        A strong write after the fence releases what happens before the fence. What a strong read before the fence found
-        released is acquired by the fence. fence.sc also has one order for all threads.
+        A strong write after the fence releases what happens before the fence. A release observed by a strong read before
+        the fence is acquired by the fence. All threads observe fence.sc in one order.
 
         With sem = "sc".
 
@@ -8145,7 +8146,7 @@ class _Cuda:
         """
 
     def syncthreads_and(self, cond: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; whether the condition holds in all of them.
+        """Wait until every thread of the CTA arrives; return whether the condition holds in all threads.
 
         With barrier_id = 0.
 
@@ -8161,7 +8162,7 @@ class _Cuda:
         """
 
     def syncthreads_or(self, cond: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; whether the condition holds in some of them.
+        """Wait until every thread of the CTA arrives; return whether the condition holds in any thread.
 
         With barrier_id = 0.
 
@@ -8177,7 +8178,7 @@ class _Cuda:
         """
 
     def syncthreads_count(self, cond: Condition) -> Expr:
-        """Wait until every thread of the CTA has arrived; in how many of them the condition holds.
+        """Wait until every thread of the CTA arrives; return the number of threads in which the condition holds.
 
         With barrier_id = 0.
 
@@ -8193,7 +8194,7 @@ class _Cuda:
         """
 
     def warpgroup_sync(self, barrier_id: Integer) -> None:
-        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads have arrived, in whole warps.
+        """Arrive at barrier `barrier_id` (0 to 15) and wait until `threads` threads, in whole warps, arrive.
 
         With threads = 128.
 
@@ -8209,7 +8210,7 @@ class _Cuda:
 
     @overload
     def warp_sync(self, ) -> None:
-        """Wait for all lanes of the warp, and order their accesses (`__syncwarp`).
+        """Synchronise all lanes of the warp, and order their accesses (`__syncwarp`).
 
         PTX:
             bar.warp.sync 0xffffffff;
@@ -8221,7 +8222,7 @@ class _Cuda:
         """
     @overload
     def warp_sync(self, mask: Integer) -> None:
-        """Wait for the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
+        """Synchronise the lanes of `mask`, which execute it, and order their accesses (`__syncwarp(mask)`).
 
         PTX:
             bar.warp.sync mask;
@@ -8234,9 +8235,9 @@ class _Cuda:
         """
 
     def grid_sync(self, ) -> None:
-        """Wait until every thread of the grid has arrived, and see what all of them did.
+        """Wait until every thread of the grid arrives, and observe the earlier accesses of all.
 
-        The kernel is launched cooperatively: all of its CTAs have to be resident at a time.
+        The kernel is launched cooperatively: all of its CTAs must be resident at the same time.
 
         issued by:     a warp, all its threads together
         architectures: sm_70 and later
@@ -8246,7 +8247,7 @@ class _Cuda:
     def cluster_arrive(self, aligned: _bool = True) -> None:
         """Arrive at the cluster's barrier and release earlier accesses; a wait must follow.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.arrive.release.aligned;
@@ -8261,7 +8262,7 @@ class _Cuda:
     def cluster_wait(self, aligned: _bool = True) -> None:
         """Wait until every thread of the cluster has arrived, and acquire the accesses that they released.
 
-        aligned: all lanes of the warp are at this instruction.
+        aligned: all lanes of the warp execute this instruction together.
 
         PTX:
             barrier.cluster.wait.acquire.aligned;
@@ -8287,7 +8288,7 @@ class _Cuda:
         """
 
     def elect_sync(self, ) -> Expr:
-        """True in one lane of the warp; in the simulator the lowest.
+        """Return true in one lane of the warp, the lowest in the simulator.
 
         PTX:
             elect.sync _|result, 0xffffffff;
@@ -8300,7 +8301,7 @@ class _Cuda:
         """
 
     def cvta_generic_to_shared(self, ptr: SharedPointer) -> Expr:
-        """The address of a place in shared memory, as an integer of 32 bits.
+        """Return the address of a shared-memory location as a 32-bit integer.
 
         PTX:
             mov.u32 result, ptr;
@@ -8314,7 +8315,7 @@ class _Cuda:
         """
 
     def shfl_xor(self, value: Number, lane_mask: Integer) -> Expr:
-        """The value that lane ``lane ^ lane_mask`` holds.
+        """Return the value of lane ``lane ^ lane_mask``.
 
         PTX:
             shfl.sync.bfly.b32 result, value, lane_mask, 31, 0xffffffff;
@@ -8329,7 +8330,7 @@ class _Cuda:
         """
 
     def shfl(self, value: Number, lane: Integer) -> Expr:
-        """The value that lane `lane` holds.
+        """Return the value of lane `lane`.
 
         PTX:
             shfl.sync.idx.b32 result, value, lane, 31, 0xffffffff;
@@ -8344,7 +8345,7 @@ class _Cuda:
         """
 
     def shfl_down(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane + delta`` holds, or the lane's own value if the warp has no such lane.
+        """Return the value of lane ``lane + delta``, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.down.b32 result, value, delta, 31, 0xffffffff;
@@ -8359,7 +8360,7 @@ class _Cuda:
         """
 
     def shfl_up(self, value: Number, delta: Integer) -> Expr:
-        """The value that lane ``lane - delta`` holds, or the lane's own value if the warp has no such lane.
+        """Return the value of lane ``lane - delta``, or the lane's own value if the warp has no such lane.
 
         PTX:
             shfl.sync.up.b32 result, value, delta, 0, 0xffffffff;
@@ -8374,8 +8375,7 @@ class _Cuda:
         """
 
     def any_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """Return whether the condition holds in a lane of `mask`. All lanes of the mask, and no others, execute it
-        together.
+        """Return whether the condition holds in any lane of `mask`, whose lanes execute it together.
 
         PTX:
             vote.sync.any.pred result, condition, mask;
@@ -8405,7 +8405,7 @@ class _Cuda:
         """
 
     def ballot_sync(self, mask: Integer, condition: Condition) -> Expr:
-        """The lanes of `mask` in which the condition holds, lane 0 in bit 0. They execute it together.
+        """Return the lanes of `mask` in which the condition holds, lane 0 in bit 0; the lanes execute it together.
 
         PTX:
             vote.sync.ballot.b32 result, condition, mask;
@@ -8420,7 +8420,7 @@ class _Cuda:
         """
 
     def reduce_add_sync_u32(self, mask: Integer, value: Integer) -> Expr:
-        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+        """Return the sum modulo 2³², minimum or maximum over the lanes of `mask`, which execute it together.
 
         With op = "add".
 
@@ -8437,7 +8437,7 @@ class _Cuda:
         """
 
     def reduce_min_sync_u32(self, mask: Integer, value: Integer) -> Expr:
-        """The sum, modulo 2³², or the least or greatest value of the lanes of `mask`, which execute it together.
+        """Return the sum modulo 2³², minimum or maximum over the lanes of `mask`, which execute it together.
 
         With op = "min".
 
@@ -8454,10 +8454,10 @@ class _Cuda:
         """
 
     def fdividef(self, x: Number, y: Number) -> Expr:
-        """a / b, within 2 ulp where the size of `b` is from 2^-126 to 2^126 (`__fdividef`).
+        """Return a / b, within 2 ulp if |b| is from 2^-126 to 2^126 (`__fdividef`).
 
-        For greater ones the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a` is
-        infinite (PTX ISA: div).
+        For a greater |b| the reciprocal is 0, with its sign: the result is 0 with the sign of the quotient, or NaN if `a`
+        is infinite (PTX ISA: div).
 
         PTX:
             div.approx.f32 result, a, b;
@@ -8473,7 +8473,7 @@ class _Cuda:
         """
 
     def ffs_u32(self, value: Integer) -> Expr:
-        """The place of the lowest bit that is set, 1 for bit 0; 0 where there is none (`__ffs`).
+        """Return the position of the lowest set bit, 1 for bit 0, or 0 if no bit is set (`__ffs`).
 
         PTX:
             {
@@ -8767,7 +8767,7 @@ class _Cuda:
 
     copysign: _CudaCopysign
     def atan2f(self, y: Number, x: Number) -> Expr:
-        """The angle of the point (`x`, `y`), in radians.
+        """Return the angle of the point (`x`, `y`), in radians.
 
         y:             a number
         x:             a number
@@ -8779,7 +8779,7 @@ class _Cuda:
 
     atan2: _CudaAtan2
     def nextafterf(self, x: Number, y: Number) -> Expr:
-        """The neighbour of `x` among the numbers of float32, towards `y`.
+        """Return the neighbour of `x` in float32 towards `y`.
 
         x:             a number
         y:             a number
@@ -8791,7 +8791,7 @@ class _Cuda:
 
     nextafter: _CudaNextafter
     def ldexpf(self, x: Number, exponent: Integer) -> Expr:
-        """`x` times 2 to the power of `exponent`.
+        """Return `x` times 2 to the power of `exponent`.
 
         x:             a number
         exponent:      an integer
@@ -8803,7 +8803,7 @@ class _Cuda:
 
     ldexp: _CudaLdexp
     def fadd2_rn(self, a: Integer, b: Integer) -> Expr:
-        """The sums of two pairs; with `ftz`, subnormal numbers are zero.
+        """Return the sums of two pairs; with `ftz`, subnormal numbers are zero.
 
         With rounding = "rn".
 
@@ -8822,7 +8822,7 @@ class _Cuda:
         """
 
     def fmul2_rn(self, a: Integer, b: Integer) -> Expr:
-        """The products of two pairs; with `ftz`, subnormal numbers are zero.
+        """Return the products of two pairs; with `ftz`, subnormal numbers are zero.
 
         With rounding = "rn".
 
@@ -8841,7 +8841,7 @@ class _Cuda:
         """
 
     def hmax2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
-        """The greater numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+        """Return the greater numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates.
 
         PTX:
             max.bf16x2 result, a, b;
@@ -8857,7 +8857,7 @@ class _Cuda:
         """
 
     def hmin2(self, a: Integer, b: Integer, nan: Literal['', 'NaN'] | str = '') -> Expr:
-        """The smaller numbers of two pairs of bfloat16, where one is NaN the other; with nan="NaN", NaN where one is.
+        """Return the smaller numbers of two bfloat16 pairs, ignoring NaN; with nan="NaN", NaN propagates.
 
         PTX:
             min.bf16x2 result, a, b;
@@ -8873,7 +8873,7 @@ class _Cuda:
         """
 
     def clock64(self, ) -> Expr:
-        """The cycles that the SM has counted. In the simulator all SMs begin with 0 at the launch.
+        """Return the cycle count of the SM; in the simulator all SMs start at 0 at the launch.
 
         PTX:
             mov.u64 result, %clock64;
@@ -8886,7 +8886,7 @@ class _Cuda:
         """
 
     def nano_sleep(self, time: Integer) -> None:
-        """Let the thread sleep for about `time` ns, at most 1 ms; on a chip it is between 0 and twice as long.
+        """Suspend the thread for about `time` ns, at most 1 ms; on a chip the duration is from 0 to twice as long.
 
         PTX:
             nanosleep.u32 time;
@@ -8899,7 +8899,7 @@ class _Cuda:
         """
 
     def trap_when_assert_failed(self, cond: Condition) -> None:
-        """End the launch with an error where `condition` does not hold.
+        """End the launch with an error if `condition` is false.
 
         PTX:
             @!condition trap;
