@@ -71,7 +71,7 @@ def test_help_and_the_signature_of_an_instruction_are_those_of_its_entry(path: s
 def test_help_reads_as_a_page() -> None:
     lines = pydoc.plain(pydoc.render_doc(Tx.ptx.tcgen05.commit)).splitlines()
     text = "\n".join(line.strip() for line in lines)
-    assert "Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)\n\nOne arrival at `bar` once all MMAs" in text
+    assert "Tx.ptx.tcgen05.commit(bar, cta_group=1, cta_mask=None)\n\nArrive once at `bar` when all MMAs" in text
     assert "PTX:\ntcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];" in text
     assert "issued by:     each active thread\narchitectures: sm_100a to sm_110a\ncost:" in text
     assert text.rstrip().endswith("PTX ISA:       tcgen05.commit")

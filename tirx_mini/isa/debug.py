@@ -1,4 +1,4 @@
-"""Debug output of a running kernel, through a CUDA C++ function instead of PTX."""
+"""Debug output of a running kernel: CUDA C++ functions without a PTX instruction of their own."""
 
 from __future__ import annotations
 
