@@ -1,6 +1,6 @@
-"""Grading: a hand-in becomes a score, and a report that its student learns from.
+"""Grading: a score and an instructive report for each hand-in.
 
-`load_rules` reads what the teacher decided, `grade` grades one hand-in.
+`load_rules` reads the teacher's rules, `grade` grades one hand-in.
 """
 
 from .bench import OnGpu

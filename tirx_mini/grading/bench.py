@@ -19,33 +19,33 @@ from .launching import KernelEnded, NoGpu, compiling, gpu_here, launching, measu
 from .lost import Exceeded, Lost
 
 _RUN_S = 20.0
-"""Seconds that the launches of one task may take; a kernel takes milliseconds."""
+"""The maximum seconds for the launches of one task; a kernel takes milliseconds."""
 
 
 class Bench(Protocol):
-    """The judge of kernels, which also times them. how: as a sentence begins that gives a time."""
+    """A judge of kernels that also times them. how: the start of a sentence that states a time."""
 
     how: str
 
     def heard_by(self, judges: Judges, listener: Callable[[str], object]) -> Bench:
-        """The same, with these judges; the listener gets what kernels print elsewhere."""
+        """Return the same bench with these judges, whose listener receives text that kernels print elsewhere."""
         ...
 
     def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
-        """The kernel on data that are drawn for it."""
+        """Judge the kernel on newly drawn data."""
         ...
 
     def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
-        """The same, with the time of the kernel."""
+        """Judge the kernel, and time it."""
         ...
 
     def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
-        """The times of a good kernel of a step, in microseconds, by where they are from. The longest counts."""
+        """Return the times of a good kernel of a step in microseconds, by source; the longest counts."""
         ...
 
 
 class Simulated:
-    """The simulator. gpu: the name of the one that is modelled."""
+    """The bench of the simulator. gpu: the name of the modelled GPU."""
 
     def __init__(self, judges: Judges, gpu: str) -> None:
         self._judges, self._gpu = judges, gpu
@@ -65,9 +65,9 @@ class Simulated:
 
 
 class OnGpu:
-    """This machine's GPU, on which one kernel runs at a time; as a context, it ends the process that launches.
+    """The bench of this machine's GPU, which runs one kernel at a time; as a context, it ends the launching process.
 
-    Raises `NoGpu` where there is none.
+    Raises `NoGpu` without a GPU.
     """
 
     def __init__(self, judges: Judges) -> None:
@@ -103,7 +103,7 @@ class OnGpu:
         return Judged(timed.us is not None, timed.said, timed.page, timed.us)
 
     def good(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> Mapping[str, float]:
-        """The measured time of the reference, and the time in this GPU's table, whose clock may have been higher."""
+        """Return the measured time of the reference, and the time in this GPU's table, perhaps at a higher clock."""
         key = step, shape, dtype
         if key not in self._good:
             timed = self._launch(measuring, self._judges.reference(step, shape, dtype, gpu), (0.1, 0.1))
@@ -135,7 +135,7 @@ class OnGpu:
 
 
 def listened(asked: tuple[Task, object]) -> Generator[None, None, Heard]:
-    """A task, and what kernels print in it: C's standard output is the process's."""
+    """Run a task and capture the output of its kernels, which use the process's C standard output."""
     task, given = asked
     work = task(given)
     next(work)  # until the kernel starts

@@ -1,6 +1,6 @@
-"""A hand-in's kernels as data: its Python is executed in a sandbox, which answers each request with IR as JSON.
+"""The kernels of a hand-in as data: a sandbox executes its Python, and responds to requests with IR as JSON.
 
-Nothing that the process answers is believed: a kernel is a text for `load_json`, and the rest a text for its author.
+No response of the process is trusted: a kernel is a text for `load_json`, and the rest a text for its author.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .lost import Lost
 from .text import plain_text
 
 _MOST_LINE = 500
-"""Characters of a line of what a student is told."""
+"""The maximum line length of text for a student, in characters."""
 KINDS = ("todo", "error", "refused", "missing", "python", "ended", "time", "memory", "output", "not IR")
 
 
 @dataclass(frozen=True)
 class Built:
-    """A kernel. text: what the process says it is, for `load_json`."""
+    """A kernel. text: the kernel as the process states it, for `load_json`."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """No kernel.
+    """The reason that no kernel was built.
 
     kind: "todo" for a part that is not filled in, "error" for a mistake that the language explains, "refused" where the
     factory does not take the shape, "missing" where there is none, "python" for another exception, "ended", "time",
@@ -48,7 +48,7 @@ class Refused:
 
 
 class Builder:
-    """Executes one hand-in in a process of its own, which is started again if it ends; as a context, it ends it.
+    """Executes one hand-in in its own process, which is restarted if it ends; as a context, it ends the process.
 
     scratch: a folder for the file.
     """
@@ -62,7 +62,7 @@ class Builder:
         self._lost: dict[int, Refused] = {}
         self._logs: list[str] = []
         self.file = self._folder / handin.file
-        """The source, at the path that the spans of kernels name."""
+        """The source, at the path named in the spans of kernels."""
         self.file.write_text(handin.source, encoding="utf-8", newline="")
 
     def __enter__(self) -> Builder:
@@ -85,16 +85,14 @@ class Builder:
 
     @property
     def problem(self) -> str:
-        """The reason for which the file makes no kernels, as a text for its author; "" where it does, or before the
-        first request.
-        """
+        """The reason that the file builds no kernels, for its author; "" if it does, or before the first request."""
         refused = self._loaded.get(None)
         return refused.text if refused is not None else ""
 
     def build(self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None) -> Built | Refused:
-        """The kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
+        """Build the kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
 
-        Raises `SandboxError` if the process cannot be started at all, and `Lost` where the machine ends it.
+        Raises `SandboxError` if the process cannot be started at all, and `Lost` if the machine ends it.
         """
         if step in self._lost:
             return self._lost[step]
@@ -107,16 +105,14 @@ class Builder:
         return found
 
     def _load(self, sms: int | None) -> Refused | None:
-        """The reason for which the file cannot be executed. It is executed again in a new process, but asked about only
-        once.
-        """
+        """Return the reason that the file cannot be executed; a new process repeats it, but reports only once."""
         if sms not in self._loaded:
             found = self._ask({"load": True, "sms": sms}, self._handin.file)
             self._loaded[sms] = found if isinstance(found, Refused) else None
         return self._loaded[sms]
 
     def _ask(self, request: dict[str, Any], what: str) -> Built | Refused:
-        """The answer to a request. Where the machine may be to blame for there being none, it is asked once more."""
+        """Send a request and return the response; retry once if the machine may have caused a failure."""
         answer = self._once(request, what)
         if isinstance(answer, Failed) and answer.again:
             answer = self._once(request, what)
@@ -148,7 +144,7 @@ class Builder:
             self._left_s -= time.monotonic() - begun
 
     def _plain(self, text: str) -> str:
-        """The text, in which the file has its name instead of its path, and no line is longer than a reader reads."""
+        """Return the text with the file's name in place of its path, and with shortened lines."""
         lines = plain_text(text.replace(str(self.file), self.file.name)).strip().splitlines()
         return "\n".join(f"{line[:_MOST_LINE]}…" if len(line) > _MOST_LINE else line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Results of judged kernels, by the kernels' keys: a kernel that many hand in is simulated once."""
+"""Cached results of judged kernels by key, so that a kernel in many hand-ins is simulated once."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 from tirx_mini.files import write_whole
 
 SECRET = ".secret"
-"""The file of a folder that has its secret."""
+"""The file with the secret of a cache folder."""
 
 
 class Cache:
-    """Values of JSON by key, for threads; and for later runs too, with a folder. Two that ask for a key at the same
-    time get one answer: the second waits for the first.
+    """Values of JSON by key, for threads; and for later runs too, with a folder. Concurrent
+    requests for a key share one computation.
 
-    folder: a file for each key, which is there in full or not at all. A file that cannot be read counts as none.
+    folder: the folder of atomically written files, one for each key. An unreadable file counts as missing.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -36,14 +36,14 @@ class Cache:
 
     @property
     def secret(self) -> bytes:
-        """Secret bytes for random draws: the same as long as the results are kept."""
+        """Secret bytes for random draws, with the same lifetime as the results."""
         with self._lock:
             if self._secret is None:
                 self._secret = _secret_of(self._folder) if self._folder is not None else secrets.token_bytes(32)
             return self._secret
 
     def value(self, key: str, make: Callable[[], tuple[object, bool]]) -> Any:
-        """The value of a key; `make` gives it where there is none, and says whether to keep it for others."""
+        """Return the value of a key; a missing value is computed by `make`, which also decides whether to keep it."""
         while True:
             with self._lock:
                 if key in self._values:
@@ -87,7 +87,7 @@ class Cache:
 
 
 def _secret_of(folder: Path) -> bytes:
-    """The secret of a folder, which the first process draws: any other process finds it whole."""
+    """Return the secret of a folder, created atomically by the first process."""
     path = folder / SECRET
     if not path.exists():
         handle, name = tempfile.mkstemp(dir=folder)

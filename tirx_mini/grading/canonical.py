@@ -1,7 +1,7 @@
-"""The canonical form of a kernel, which is judged for all kernels that differ from it in names only.
+"""The canonical form of a kernel, judged on behalf of all kernels that differ only in names.
 
-The judge executes this form, and caches what comes of it by a key that is a digest of all of it. So a cached result
-holds nothing of the file that it was made for, and follows from what the key covers.
+The judge executes this form, and caches the result by a digest of the whole form. A cached result thus contains
+nothing of the original file, and depends only on the digested data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tirx_mini.ir import Buffer, Expr, Hint, If, PrimFunc, Range, Seq, Stmt, Ten
 from tirx_mini.saved import save_json
 
 PARAMS = ("A", "B", "D")
-"""The names of the parameters of a GEMM, by their places."""
+"""The parameter names of a GEMM, by position."""
 
 
 def canonical(func: PrimFunc) -> PrimFunc:
@@ -27,17 +27,17 @@ def canonical(func: PrimFunc) -> PrimFunc:
 
 
 def canonical_text(func: PrimFunc) -> str:
-    """Return the canonical form as JSON, from which `load_json` makes it again: forms that differ have other texts."""
+    """Return the canonical form as JSON for `load_json`; different forms have different texts."""
     return save_json(canonical(func))
 
 
 def kernel_key(func: PrimFunc) -> str:
-    """Return a digest of the canonical form. No GPU can tell kernels with equal keys apart."""
+    """Return a digest of the canonical form; kernels with equal keys behave equally on every GPU."""
     return hashlib.sha256(canonical_text(func).encode()).hexdigest()
 
 
 class _Canonical:
-    """Copies the nodes of one kernel. A node that has two places in it has one copy."""
+    """Copies the nodes of one kernel, once for each node, even if it occurs twice."""
 
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}
@@ -51,7 +51,7 @@ class _Canonical:
         )
 
     def _of(self, value: object) -> Any:
-        """The copy of a field's value."""
+        """Return the copy of a field's value."""
         if isinstance(value, tuple):
             return tuple(map(self._of, value))
         if not isinstance(value, (Expr, Stmt, Buffer, TensorMap, Range)):
@@ -74,7 +74,7 @@ class _Canonical:
         return type(node)(**kept)
 
     def _named(self, target: Var | Buffer, name: str) -> Any:
-        """The copy of a variable or buffer under a name."""
+        """Return the copy of a variable or buffer under a name."""
         kept = {each: self._of(getattr(target, each)) for each in _kept(type(target)) if each != "name"}
         made = self._made[id(target)] = type(target)(name=name, **kept)
         return made
@@ -85,11 +85,11 @@ class _Canonical:
 
 
 def _silent(stmt: Stmt) -> bool:
-    """Return whether a statement is a remark, which does nothing."""
+    """Return whether a statement is a remark, without effect."""
     return isinstance(stmt, Hint) and (stmt.body is None or _silent(stmt.body))
 
 
 @cache
 def _kept(cls: type) -> tuple[str, ...]:
-    """The fields of a class of nodes that say what a kernel does."""
+    """Return the fields of a node class that determine a kernel's behaviour."""
     return tuple(field.name for field in fields(cls) if field.name not in ("span", "written"))

@@ -1,7 +1,7 @@
-"""A class: every hand-in of a folder, graded by several threads, and gone on with where it was interrupted.
+"""Grading of a class: the hand-ins of a folder, in several threads, resumable after an interruption.
 
-What is known of a hand-in is one file, which is written whole or not at all. So whenever the process is ended, even by
-SIGKILL, the next one grades what is missing, and the tables at the end are the same.
+The record of a hand-in is one atomically written file. After any end of the process, even by SIGKILL, the next process
+grades the missing hand-ins, and the final tables are the same.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from .text import plain_line, shown_name
 
 FORMAT, VERSION = "tirx_mini class record", 1
 RECORDS, REPORTS, KERNELS = "records", "reports", "kernels"
-"""Folders of the output: what is known of each hand-in, its reports, and what is known of each kernel."""
+"""The output folders: the record of each hand-in, its reports, and the record of each kernel."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one hand-in. prints: by step, of its kernels, for the list of likenesses."""
+    """The outcome of one hand-in. prints: the prints of its kernels by step, for similarity."""
 
     graded: Graded
     prints: Mapping[int, Prints] = field(default_factory=dict)
 
 
 Grader = Callable[[HandIn], Outcome]
-"""Grades one hand-in. It is called by several threads at a time."""
+"""The function that grades one hand-in, called by several threads concurrently."""
 GradeAll = Callable[[Mapping[str, HandIn]], Iterable[tuple[str, Outcome | Exception]]]
-"""Grades hand-ins by name, and yields the outcome of each, or the error in its place, as soon as it is there."""
+"""The function that grades hand-ins by name, and yields each outcome, or its error, on completion."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The progress of the class. done: of `among` hand-ins, those just now and those known before. last: the newest."""
+    """The progress of the class. done: the graded hand-ins of `among`, new and known. last: the newest."""
 
     done: int
     among: int
@@ -55,10 +55,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Class:
-    """The end, by the names of the entries.
+    """The final result, by entry name.
 
     failed: hand-ins that the grader itself failed at, with its error. files: the name of each file or folder, as it is.
-    times: when each was handed in, in seconds since 1970; None where that is not known.
+    times: when each was handed in, in seconds since 1970; None if that is not known.
     """
 
     outcomes: Mapping[str, Outcome]
@@ -69,12 +69,12 @@ class Class:
 
     @property
     def not_graded(self) -> Mapping[str, str]:
-        """Hand-ins without a score, and why: the grader failed at all of one, or at a step."""
+        """Return the hand-ins without a score, with reasons: the grader failed at a whole hand-in, or at a step."""
         steps = {name: each.graded.why_not for name, each in self.outcomes.items() if each.graded.not_graded}
         return {**steps, **self.failed}
 
     def shown(self, name: str) -> str:
-        """The name of a hand-in for people: its file's name, where its reports' names have other letters."""
+        """Return the displayed name of a hand-in: the file's name if its reports' names use other letters."""
         file = self.files.get(name, name)
         return name if file.startswith(name) else shown_name(file)
 
@@ -91,7 +91,7 @@ def grade_class(
     times: Times = own_times,
     watch: Callable[[Standing], None] = lambda standing: None,
 ) -> Class:
-    """Grade what `out` does not know yet, and return all.
+    """Grade the hand-ins without a record in `out`, and return all results.
 
     settings: a digest of whatever else the scores depend on: a record of other settings is graded again.
     unreadable: makes the grade of a hand-in that cannot be read of its name and the problem.
@@ -141,14 +141,12 @@ def grade_class(
 
 
 def _named(handin: HandIn, entry: Entry) -> HandIn:
-    """The hand-in under the name of its folder, where it is in one: its file has the name that all files have."""
+    """Return the hand-in under the name of its folder if it is in one, because all files have the same name."""
     return replace(handin, name=f"{plain_line(entry.path.name)}/{handin.name}") if entry.path.is_dir() else handin
 
 
 def in_threads(grader: Grader, jobs: int, stop: Callable[[], object] = lambda: None) -> GradeAll:
-    """Grades `jobs` hand-ins at a time. An interruption drops those that have not begun, and calls `stop`, which has
-    those that have begun end soon.
-    """
+    """Return a grader of `jobs` hand-ins at a time; an interruption drops unstarted ones, and `stop` ends others."""
 
     def grade_all(todo: Mapping[str, HandIn]) -> Iterator[tuple[str, Outcome | Exception]]:
         with ThreadPoolExecutor(jobs, thread_name_prefix="grade") as pool:
@@ -170,7 +168,7 @@ def in_threads(grader: Grader, jobs: int, stop: Callable[[], object] = lambda: N
 
 
 def _key(handin: HandIn, settings: str) -> str:
-    """Return a digest of everything that decides the outcome of a hand-in, except its time, which counts later."""
+    """Return a digest of all inputs of a hand-in's outcome except its time, which counts later."""
     return hashlib.sha256(json.dumps([settings, handin.digest, handin.file]).encode()).hexdigest()
 
 
@@ -182,7 +180,7 @@ def _record(outcome: Outcome, key: str) -> str:
 
 
 def read_record(path: Path, key: str) -> Outcome | None:
-    """The record of a key's hand-in in a file; None where the file has none, or is no record."""
+    """Return the record of a key's hand-in in a file, or None if the file has no valid record of it."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if (data["format"], data["version"], data["key"]) != (FORMAT, VERSION, key):

@@ -1,9 +1,9 @@
-"""The loads, and the products of warps, on which D depends.
+"""The loads and warp-level products that D depends on.
 
-A load or a product counts where D is another one without it. So a kernel is run with marks in its data: each load by
+A load or a product counts if D differs without it. The kernel is therefore run with marks in its data: each load by
 TMA brings one element that is `DELTA` more than in A or B, and D shows which of these arrived. In a second run the
 products of each warp are multiplied by a number of its own, and D shows whose they are. What is loaded, multiplied or
-waited for beside that leaves no mark in D. Not seen is work whose results cancel out.
+waited for beside that leaves no mark in D. Work whose results cancel out is not detected.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from tirx_mini.sim import Probe, Simulation
 from .drawn import Matrices, product_where
 
 DELTA = 4.0
-"""The amount that a mark adds to an element, which is about 1."""
+"""The amount that a mark adds to an element of about 1."""
 RIDGE = 1e-3
-"""Added to sums of squares of about 500, which may be singular."""
+"""The regularisation added to sums of squares of about 500, which may be singular."""
 MOST_SHARED = 8
-"""Marks in one row at most: each is an unknown of the differences in a row of D."""
+"""The maximum number of marks in one row; each is an unknown of the differences in a row of D."""
 WIDTH = 32
-"""Columns of D that are looked at together."""
+"""The number of columns of D examined together."""
 CHUNK = 16
-"""Bytes of the items in which boxes are moved."""
+"""The item size in bytes for moving boxes."""
 FIRST, STEP, LEVELS = 1.5, 0.016, 64
-"""The factors of units: so many, from the first one on."""
+"""The first factor of units, the step between factors, and their number."""
 TRIES = 12
-"""Places of which the one in the emptiest row is marked."""
+"""The number of candidate positions, of which the one in the emptiest row is marked."""
 GOOD, MOST = 0.2, 0.6
-"""Shares of the results of a CTA, and of D."""
+"""The minimum shares of a CTA's results, and of D."""
 FEW = 4
-"""Clusters that are run of many."""
+"""The number of clusters that are run if there are many."""
 ENOUGH = 4.0
-"""The least element of D whose ratio to another one rounding leaves alone."""
+"""The minimum element of D whose ratio to another element is robust against rounding."""
 
 
 Unit = tuple[int, int, int]
@@ -50,7 +50,7 @@ Unit = tuple[int, int, int]
 
 
 def unit_of(cta: Any, number: int) -> Unit:
-    """The unit of that number in a CTA of a run."""
+    """Return the unit of that number in a CTA of a run."""
     return cta.cluster.index, cta.number, number
 
 
@@ -84,7 +84,7 @@ class Load:
 
 @dataclass
 class Marks(Probe):
-    """Marks every load, in a row of its own as long as there are enough.
+    """Marks every load, in its own row while rows suffice.
 
     operands: the names of the arguments by their slots in the launch. depth: columns of A and B. dtype: of elements.
     """
@@ -120,7 +120,7 @@ class Marks(Probe):
         return self._marked(load, box, addresses, inside)
 
     def _marked(self, load: Load, box: np.ndarray, addresses: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """The box with a mark in the row that has the fewest, of some at random; no two are in one place."""
+        """Return the box with a mark in the emptiest of some random rows; no two marks share a position."""
         size = self.dtype.itemsize
         each = CHUNK // size
         best: tuple[int, int, int, int] | None = None
@@ -150,7 +150,7 @@ class Marks(Probe):
         return 1.0
 
     def find(self, a: np.ndarray, b: np.ndarray, difference: np.ndarray, multipliers: Set[Unit]) -> None:
-        """See which loads count, and when they were used.
+        """Determine the loads that count, and the times of their use.
 
         difference: of D with the marks and without; NaN where the run wrote nothing. multipliers: as of `Dependence`.
         """
@@ -170,7 +170,7 @@ class Marks(Probe):
 
 
 def _amounts(changes: np.ndarray, other: np.ndarray, columns: Sequence[int]) -> list[float]:
-    """Return how much of the marks of one row, in these columns, is in a part of a row of D, the most of any part."""
+    """Return the share of one row's marks, in these columns, in a part of a row of D; the maximum over parts."""
     effects = DELTA * other[:, columns].astype(np.float64).reshape(-1, WIDTH, len(columns))
     parts = changes.reshape(-1, WIDTH, 1)
     there = np.isfinite(parts).all(axis=(1, 2))
@@ -183,7 +183,7 @@ def _amounts(changes: np.ndarray, other: np.ndarray, columns: Sequence[int]) -> 
 
 
 def depth_of(loads: Iterable[Load]) -> int:
-    """Return how many K tiles are loaded, or being loaded, until an MMA has ended, of the loads that count.
+    """Return the number of counted K tiles that are loaded, or being loaded, before an MMA has ended.
 
     Loads that signal the same phase of the same mbarrier fill one stage. A stage may have several loads of an operand,
     for several blocks of rows, with mbarriers of their own; so it is the loads of the same rows that are counted.
@@ -203,9 +203,9 @@ def depth_of(loads: Iterable[Load]) -> int:
 
 
 def _sustained(fills: Sequence[Load]) -> int:
-    """Return the number of stages that are filled ahead, for at least half of the tiles with so many left to load.
+    """Return the number of stages filled ahead for at least half of the tiles with enough remaining loads.
 
-    The tiles that one commit tracks are read at one time, and count as one.
+    The tiles tracked by one commit are read at the same time, and count as one.
     """
     ahead = [
         1 + sum(later.issued < (fill.used or 0.0) < (later.used or 0.0) for later in fills[number + 1 :])
@@ -216,7 +216,7 @@ def _sustained(fills: Sequence[Load]) -> int:
 
 @dataclass
 class Factors(Probe):
-    """Multiplies the products of each unit by a number of its own. units: by unit, its number."""
+    """Multiplies the products of each unit by its own factor. units: the factor of each unit."""
 
     units: dict[Unit, float] = field(default_factory=dict)
 
@@ -224,7 +224,7 @@ class Factors(Probe):
         return self.units.setdefault(unit_of(cta, unit), FIRST + STEP * (len(self.units) % LEVELS))
 
     def owners(self, ratios: np.ndarray) -> dict[Unit, float]:
-        """By unit, the share of D that is its products. ratios: of elements of D with the factors and without."""
+        """Return the share of D from each unit's products. ratios: elements of D with factors to those without."""
         counts = {key: int((np.abs(ratios - number) < STEP / 3).sum()) for key, number in self.units.items()}
         return {key: count / ratios.size for key, count in counts.items() if count}
 
@@ -244,12 +244,12 @@ class Dependence:
 
     @property
     def multipliers(self) -> frozenset[Unit]:
-        """The units whose products are in D: all that issue any, if some of D is a sum of several units' products."""
+        """The units whose products are in D: all issuers if part of D is a sum over several units."""
         return frozenset(self.owners) if sum(self.owners.values()) > 0.95 * self.multiplied else self.issuing
 
     @property
     def consumers(self) -> int:
-        """The units of a CTA that own a good part of its results, in CTAs that compute most of D."""
+        """The number of units in a CTA that own a good part of its results, in CTAs that compute most of D."""
         of_ctas: dict[int, list[float]] = defaultdict(list)
         for (_, cta, _), share in self.owners.items():
             of_ctas[cta].append(share)

@@ -1,7 +1,7 @@
-"""Data that the judge draws, and the parts of a large D that it compares.
+"""Data drawn by the judge, and the parts of a large D that it compares.
 
-A hand-in is built before anything is drawn. So it cannot tell which numbers a kernel will get, and which clusters of a
-large launch are run.
+A hand-in is built before anything is drawn, so that it cannot predict a kernel's data, or the clusters of a large
+launch that are run.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.sim import Question, Simulation
 
 WHOLE = 2048**3
-"""M · N · K of the largest problem of which all of D is compared."""
+"""The M · N · K of the largest problem whose D is compared completely."""
 BLOCK, TILE = 32, 128
-"""Rows and columns of D that are looked at together, where some clusters wrote it; and of a tile of a whole D."""
+"""The rows and columns of a block of D compared for single clusters, and of a tile of a whole D."""
 TILES = 16
-"""Tiles of D that are compared where all clusters of a large launch are run."""
+"""The number of compared tiles of D if all clusters of a large launch are run."""
 
 UNEQUAL = 3
-"""The factor by which more clusters run where they may differ."""
+"""The factor by which more clusters are run if they may differ."""
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""A, B and D."""
+"""The matrices A, B and D."""
 
 
 def matrices(shape: Shape, dtype: str, seed: int) -> Matrices:
-    """Return A and B of normal numbers, and D of zeros, which take no memory until it is written."""
+    """Return A and B with normal numbers, and D with zeros, which occupy no memory until written."""
     m, n, k = shape
     kind, rng = DTYPES[dtype], np.random.default_rng(seed)
     a, b = (_normal(rng, extents).astype(kind, copy=False) for extents in ((m, k), (n, k)))
@@ -41,7 +41,7 @@ def matrices(shape: Shape, dtype: str, seed: int) -> Matrices:
 
 
 def _normal(rng: np.random.Generator, extents: tuple[int, int]) -> np.ndarray:
-    """Normal numbers: of a large matrix one of 256, which takes a fraction of the time."""
+    """Return normal numbers; a large matrix is drawn from 256 quantiles, which takes a fraction of the time."""
     if extents[0] * extents[1] < 1 << 20:
         return rng.standard_normal(extents, dtype=np.float32)
     return _quantiles()[rng.integers(0, 256, extents, dtype=np.uint8)]
@@ -56,7 +56,7 @@ def _quantiles() -> np.ndarray:
 def right_in_clusters(
     form: PrimFunc, data: Matrices, spec: GpuSpec, seed: int, tolerance: tuple[float, float], count: int = 1
 ) -> bool:
-    """Return whether so many clusters at random, run alone, write their share of D and nothing wrong.
+    """Return whether random clusters, run alone, write their share of D correctly and nothing else.
 
     They stand for all clusters where these are proved equal (`sim.plans.Equality`); otherwise more are drawn. False
     says nothing of a kernel whose clusters work together. form: writes neither A nor B. data: D is zero.
@@ -82,12 +82,12 @@ def right_in_clusters(
 def _blocks_match(
     a: np.ndarray, b: np.ndarray, d: np.ndarray, there: np.ndarray, tolerance: tuple[float, float]
 ) -> bool:
-    """Return whether the blocks of D that are there are the product."""
+    """Return whether the written blocks of D equal the product."""
     return all(matches(a[rows], b[columns], d[rows, columns], tolerance) for rows, columns in _blocks(there))
 
 
 def product_where(a: np.ndarray, b: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Return A @ B.T as elements of A hold it, where something is there; NaN for the rest, in float32."""
+    """Return A @ B.T in A's element type in written blocks, with NaN elsewhere, in float32."""
     product = np.full(there.shape, np.nan, np.float32)
     a, b, kind = a.astype(np.float32), b.astype(np.float32), a.dtype
     for rows, columns in _blocks(there[::BLOCK, ::BLOCK]):
@@ -113,7 +113,7 @@ def _blocks(there: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 
 def wrong_tile(data: Matrices, seed: int, tolerance: tuple[float, float]) -> str:
-    """Return what is wrong with a tile of D, of some at random and those without a result; "" if nothing is."""
+    """Return the error in a tile of D, among random tiles and those without a result, or ""."""
     a, b, d = data
     places = [(row, column) for row in range(0, d.shape[0], TILE) for column in range(0, d.shape[1], TILE)]
     random.Random(seed).shuffle(places)

@@ -1,4 +1,4 @@
-"""The hand-ins of a class: the files and folders of one folder, each with a name that is its own."""
+"""The hand-ins of a class: the files and folders of one folder, each with a unique name."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .handin import MACOS, SUFFIXES, HandInError
 from .text import plain_line
 
 OTHER_ARCHIVES = (".zip", ".7z", ".rar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".gz")
-"""Of files that somebody handed in, but that cannot be read. They have a row that says so."""
+"""The suffixes of unreadable archives, which are listed in a row that says so."""
 _MOST = 80
-"""Characters of a name."""
+"""The maximum length of a name."""
 _DIGEST = re.compile(r"-[0-9a-f]{12}$")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file or folder that one student handed in. name: unique in the class, and fit for the name of a file."""
+    """A file or folder handed in by one student. name: unique in the class, and valid as a file name."""
 
     name: str
     path: Path
 
 
 def entries_of(folder: Path) -> tuple[list[Entry], list[str]]:
-    """The hand-ins in a folder, by name, and the names of files that are none. Hidden files are neither.
+    """Return the hand-ins in a folder by name, and the names of other files. Hidden files are in neither list.
 
-    Raises `HandInError` where there is no such folder, or none in it.
+    Raises `HandInError` if the folder is missing or has no hand-ins.
     """
     shown = plain_line(str(folder))
     if not folder.is_dir():
@@ -44,18 +44,18 @@ def entries_of(folder: Path) -> tuple[list[Entry], list[str]]:
 
 
 def stem(path: Path) -> str:
-    """The name without the suffix of a hand-in."""
+    """Return the name without the suffix of a hand-in."""
     return path.name if path.is_dir() else path.name[: len(path.name) - len(_suffix(path))]
 
 
 def _suffix(path: Path) -> str:
-    """That of a hand-in, or of an archive of another kind; "" where it has none of them."""
+    """Return the suffix of a hand-in or of another archive, or ""."""
     fitting = [each for each in (*SUFFIXES, *OTHER_ARCHIVES) if path.name.lower().endswith(each)]
     return max(fitting, key=len, default="")
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """For each path the name without its suffix where that is the only one, in letters that every file system takes.
+    """Return each path's name, without its suffix if unambiguous, in characters valid on every file system.
 
     A name that is changed, or that another path has too, ends in a digest of the path's name. So does one that looks
     like that: its author may have chosen the name that another one gets.

@@ -1,6 +1,6 @@
-"""The facts in which kernels of different steps differ: read off the canonical form of a kernel and off a run.
+"""The distinguishing facts of the steps' kernels, from their canonical form and from a run.
 
-Loads and products on which D does not depend are left out, where the dependence of D is known.
+Loads and products on which D does not depend are excluded if the dependence of D is known.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .dependence import Dependence, dependence, depth_of
 from .drawn import matrices
 
 WHOLE, SOME = 0.99, 1 / 8
-"""Shares that are all but what rounding hides, and more than a token."""
+"""The shares that count as everything up to rounding, and as a significant part."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Of the runs of one kernel at one size.
+    """The facts of the runs of one kernel at one size.
 
     ctas: of the grid. working: clusters of those that were run whose products D has. tiles: the most of one CTA.
     multiplies: whether all of D comes from MMAs.
@@ -67,11 +67,11 @@ class Facts:
 
     @property
     def roles(self) -> bool:
-        """Return whether loads and MMAs are issued by different warps, each in a loop of its own."""
+        """Return whether different warps issue loads and MMAs, each in its own loop."""
         return bool(self.producers and self.multipliers) and not self.producers & self.multipliers and self.apart
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON has it: sets as sorted lists."""
+        """Return the facts as JSON values, with sets as sorted lists."""
         return {
             field.name: sorted(value) if isinstance(value := getattr(self, field.name), frozenset) else value
             for field in fields(self)
@@ -79,7 +79,7 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Facts:
-        """The facts that `as_dict` wrote."""
+        """Return the facts from an object of `as_dict`."""
         values: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list) else value for name, value in data.items()
         }
@@ -87,7 +87,7 @@ class Facts:
 
 
 def contract_broken(lowered: PrimFunc) -> str:
-    """The use of its arguments that no D = A @ B.T may make, in a sentence; "" if the kernel keeps the contract."""
+    """Return the use of arguments that violates the contract of D = A @ B.T, as a sentence, or ""."""
     a, b, d = lowered.params
     written = written_params(lowered)
     for buffer, name in ((a, "A"), (b, "B")):
@@ -99,7 +99,7 @@ def contract_broken(lowered: PrimFunc) -> str:
 
 
 def _read(lowered: PrimFunc) -> set[Buffer]:
-    """The global buffers that a kernel reads: by loads, and by instructions given a pointer or a map."""
+    """Return the global buffers that a kernel reads, by loads or by instructions with a pointer or a map."""
     maps = {tensor_map.var: tensor_map.buffer for tensor_map in lowered.tensor_maps}
     found: set[Buffer] = set()
     for node in walk(lowered.body):
@@ -112,7 +112,7 @@ def _read(lowered: PrimFunc) -> set[Buffer]:
 
 
 def resident_ctas(launch: Launch, gpu: GpuSpec) -> int:
-    """How many CTAs of a launch a GPU holds at a time, as far as shared memory and threads decide."""
+    """Return the number of a launch's CTAs that a GPU holds at a time, limited by shared memory and threads."""
     arch = gpu.architecture
     by_memory = arch.smem_per_sm // (launch.smem_bytes + arch.smem_reserved)
     by_threads = arch.threads_per_sm // (launch.warps * 32)
@@ -120,9 +120,9 @@ def resident_ctas(launch: Launch, gpu: GpuSpec) -> int:
 
 
 def facts_of(lowered: PrimFunc, trace: Timeline | None, found: Dependence | None = None) -> Facts:
-    """The facts about a kernel in canonical form.
+    """Return the facts about a kernel in canonical form.
 
-    trace: of a run of it; None where there was none. found: what D depends on; without it, all that is done counts.
+    trace: of a run of it; None if there was none. found: what D depends on; without it, all that is done counts.
     """
     launch = lowered.launch
     assert launch is not None
@@ -146,7 +146,7 @@ def facts_of(lowered: PrimFunc, trace: Timeline | None, found: Dependence | None
 def observed(form: PrimFunc, spec: GpuSpec, shape: Shape, dtype: str, seed: int) -> Facts | None:
     """Return the facts about a right kernel in canonical form, on data of a seed: what D depends on.
 
-    The result is None where that cannot be seen: where nothing is written, or A or B is.
+    The result is None if that cannot be seen: where nothing is written, or A or B is.
     """
     if contract_broken(form):
         return None
@@ -167,20 +167,20 @@ def _steady(form: PrimFunc, spec: GpuSpec) -> bool:
 
 
 def _in_tensor_memory(call: Call) -> bool:
-    """Return whether an instruction is an MMA whose accumulator is in tensor memory: one that a commit completes."""
+    """Return whether an instruction is an MMA with its accumulator in tensor memory, completed by a commit."""
     entry = instruction_of(call)
     return entry is not None and entry.completion is Completion.COMMIT
 
 
 def _touched(lowered: PrimFunc) -> Iterator[Buffer]:
-    """The buffers of which threads load, store or point to elements."""
+    """Yield the buffers whose elements threads load, store or take the address of."""
     for node in walk(lowered.body):
         if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
             yield node.buffer.root
 
 
 def _observed(static: Facts, trace: Timeline, launch: Launch) -> Facts:
-    """The facts, with the facts that a run adds."""
+    """Return the facts, extended by the facts of a run."""
     loads = [each for each in trace.intervals if each.track.kind is TrackKind.TMA_LOAD]
     stores = {_of(each) for each in trace.intervals if each.track.kind is TrackKind.TMA_STORE}
     producers, multipliers = _issuers(trace, TMA), _issuers(trace, MMA)
@@ -203,7 +203,7 @@ def _observed(static: Facts, trace: Timeline, launch: Launch) -> Facts:
 
 
 def _proven(facts: Facts, trace: Timeline, launch: Launch, found: Dependence) -> Facts:
-    """The facts without what D does not depend on."""
+    """Return the facts without work on which D does not depend."""
     loads = [load for load in found.loads if load.counts]
     issuers = {(load.issuer, load.warp) for load in loads}
     producers = [track for track in trace.roles if (track.cta, track.warp) in issuers]
@@ -226,18 +226,18 @@ TMA, MMA = "TMA", "MMA"
 
 
 def _reads_tensor_memory(name: str) -> bool:
-    """Return whether an interval of a timeline, by its name, is an instruction that only reads tensor memory."""
+    """Return whether a timeline interval, by its name, is an instruction that only reads tensor memory."""
     entry = TABLE.get(name)
     return entry is not None and (entry.reads, entry.writes) == (Memory.TENSOR, Memory.NONE)
 
 
 def _issuers(trace: Timeline, part: str) -> list[Track]:
-    """The warps that issue what a role consists of, as the timeline names roles; "all" is each that there is."""
+    """Return the warps that issue a role's work, as the timeline names roles; "all" is every warp."""
     return [track for track, role in trace.roles.items() if role == "all" or part in role.split(", ")]
 
 
 def _most_units(tracks: Iterable[Track], warps: int) -> int:
-    """The most units of so many warps that one CTA has among these."""
+    """Return the maximum number of units of `warps` warps in one CTA among these tracks."""
     units: dict[int, set[int]] = defaultdict(set)
     for track in tracks:
         units[track.cta].add((track.warp or 0) // warps)
@@ -245,12 +245,12 @@ def _most_units(tracks: Iterable[Track], warps: int) -> int:
 
 
 def _of(interval: Interval) -> str:
-    """The buffer that a copy loads or stores: "A" for "load A"."""
+    """Return the buffer that a copy loads or stores: "A" for "load A"."""
     return interval.name.partition(" ")[2]
 
 
 def _depth(trace: Timeline, loads: Iterable[Interval]) -> int:
-    """How many K tiles are loaded, or being loaded, when the first MMA of a CTA ends; the most of any CTA.
+    """Return the number of K tiles loaded, or being loaded, at the end of a CTA's first MMA; the maximum over CTAs.
 
     Loads that signal the same phase of the same mbarrier fill one stage. A stage may have several loads of an operand,
     for several blocks of rows, with mbarriers of their own; so it is the loads of the same rows that are counted.
@@ -268,7 +268,7 @@ def _depth(trace: Timeline, loads: Iterable[Interval]) -> int:
 
 
 def _apart(trace: Timeline, producers: Iterable[Track], launch: Launch) -> bool:
-    """Return whether no warp that issues loads waits for its whole CTA or cluster between its first and last load."""
+    """Return whether no loading warp waits for its whole CTA or cluster between its first and last load."""
     starts: dict[int, list[float]] = defaultdict(list)
     for each in trace.intervals:
         if each.track.kind is TrackKind.TMA_LOAD:

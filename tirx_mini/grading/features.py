@@ -1,6 +1,6 @@
-"""The lesson of each step, as facts about kernels: its kernel must do one part, and only later steps do the other.
+"""The lesson of each step, as facts: its kernel must have some features, and leave others to later steps.
 
-A sentence for each thing that is missing or ahead of its step. Kernels are judged by what they do: by which warps issue
+Each missing or premature feature has a sentence. Kernels are judged by what they do: by which warps issue
 loads and MMAs, and wait, in a run, and by the size of their grid, not by names or by how the code is laid out.
 """
 
@@ -20,7 +20,7 @@ class Seen:
     """The evidence by which a step is judged.
 
     facts: of a run.
-    large: CTAs of the grid at `LARGE`; None where the step has no such size, or the kernel was not built for it.
+    large: CTAs of the grid at `LARGE`; None if the step has no such size, or the kernel was not built for it.
     held: how many of these a GPU holds at a time.
     gpu: which one is modelled.
     shape: of the run, where it is another one than the problem that shows what a step teaches.
@@ -38,19 +38,19 @@ class Seen:
         return self.large is not None and self.large <= self.held
 
     def deep(self, stages: int) -> bool:
-        """Return whether so many K tiles are loaded ahead, or as many as a problem with few of them certainly has."""
+        """Return whether enough K tiles are loaded ahead, or as many as a problem with few tiles certainly has."""
         return self.facts.depth >= (stages if self.shape is None else min(stages, self.shape[2] // WIDEST))
 
 
 WIDEST = 128
-"""Columns of a wide K tile."""
+"""The columns of a wide K tile."""
 LARGE = 8192, 8192, 1024
-"""The shape at which grids are compared with the GPU: 4,096 tiles of 128 × 128, more CTAs than any GPU holds."""
+"""The shape for comparing grids with the GPU: 4,096 tiles of 128 × 128, more CTAs than any GPU holds."""
 
 _AT_LARGE = f"M = N = {LARGE[0]}, K = {LARGE[2]}"
 
 Rule = Callable[[Seen], str]
-"""A sentence about what is wrong, or ""."""
+"""A rule that returns a sentence about an error, or ""."""
 
 
 def _multiplies(seen: Seen) -> str:
@@ -223,7 +223,7 @@ TEACHES: dict[int, tuple[Rule, ...]] = {
     9: (_multiplies, *_ROLES, _pairs),
     10: (_multiplies, *_ROLES, _two),
 }
-"""What the kernel of a step must do."""
+"""The required features of each step's kernel."""
 
 LATER: dict[int, tuple[Rule, ...]] = {
     1: (_no_tma,),
@@ -237,19 +237,19 @@ LATER: dict[int, tuple[Rule, ...]] = {
     9: (_one_consumer,),
     10: (),
 }
-"""What only later steps introduce: a kernel that does it is that step's."""
+"""The features that only later steps introduce, forbidden in a step's kernel."""
 
 JUDGED_BY_GRID = frozenset(
     step for step in TEACHES if _persistent in TEACHES[step] or _one_tile in LATER[step]
 )
-"""The steps that look at the grid of a large problem."""
+"""The steps that depend on the grid of a large problem."""
 
 
 def missing(step: int, seen: Seen) -> Iterator[str]:
-    """The features of a step that its kernel lacks, a sentence each."""
+    """Yield the features of a step that its kernel lacks, as one sentence each."""
     return filter(None, (rule(seen) for rule in TEACHES[step]))
 
 
 def ahead(step: int, seen: Seen) -> Iterator[str]:
-    """The features of the kernel that only later steps introduce, a sentence each."""
+    """Yield the features of the kernel that only later steps introduce, as one sentence each."""
     return filter(None, (rule(seen) for rule in LATER[step]))

@@ -1,4 +1,4 @@
-"""A grade as course systems read it.
+"""Grades in the formats of course systems.
 
 Gradescope reads results.json (https://gradescope-autograders.readthedocs.io/en/latest/specs/). Autolab reads the last
 line of the standard output; a line before it describes the feedback that it shows
@@ -18,7 +18,7 @@ from .results import Graded, Part, StepResult
 
 
 def gradescope(graded: Graded) -> dict[str, Any]:
-    """The object of results.json: a test for each step. The score is ours, so that lateness counts.
+    """Return the object of results.json, with a test for each step, and our score to include lateness.
 
     Where a step is not graded, there is no score at all, of which Gradescope says that the autograder failed: a sum of
     the others would pass for the student's.
@@ -49,7 +49,7 @@ def _test(step: StepResult, scores: bool) -> dict[str, Any]:
 
 
 def _output(step: StepResult) -> str:
-    """The findings, part by part."""
+    """Return the findings, part by part."""
     lines: list[str] = []
     for part in step.parts:
         lines.append(f"{part.name} ({_word(part)}): {part.said}")
@@ -69,7 +69,7 @@ def _word(part: Part) -> str:
 
 
 def autolab(graded: Graded) -> str:
-    """Text for standard output: the page, then the feedback and the scores, a line of JSON each.
+    """Return text for standard output: the page, then the feedback and the scores, one JSON line each.
 
     The scores are those of the problems "Step 1" … "Step 10", lateness deducted. A step that is not graded has none.
     """

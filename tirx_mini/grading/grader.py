@@ -1,4 +1,4 @@
-"""Grading one hand-in: its kernels are built in a sandbox, judged in other processes, and scored."""
+"""Grading of one hand-in: kernels are built in a sandbox, judged in other processes, and scored."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .submitted import own_time
 from .text import MOST_TEXT, plain_line, plain_text
 
 Watch = Callable[[int, StepResult | None], None]
-"""Called with the number of a step: with None when it is begun, with its result when it is done."""
+"""The function called with a step number: with None at the start, with the result at the end."""
 
 
 def default_gpu(handin: HandIn) -> GpuSpec:
-    """The modelled GPU for the kernels of a hand-in."""
+    """Return the modelled GPU for the kernels of a hand-in."""
     arch = next(each for each in (BLACKWELL, HOPPER) if each.student_file == handin.file)
     return nearest_gpu(arch.name)
 
@@ -118,7 +118,7 @@ def grade(
 
 
 def unreadable(name: str, problem: str, rules: Rules, target: str = "sim") -> Graded:
-    """The grade of a hand-in that cannot be read. problem: why, in a sentence."""
+    """Return the grade of an unreadable hand-in. problem: the reason, as a sentence."""
     name, problem = plain_line(name), plain_text(problem)
     parts = tuple(Part(part, None, 0.0, "there is no kernel") for part in PARTS)
     steps = tuple(StepResult(number, rule.points, 0.0, parts) for number, rule in rules.steps.items())
@@ -126,7 +126,7 @@ def unreadable(name: str, problem: str, rules: Rules, target: str = "sim") -> Gr
 
 
 class NotClosed(SandboxError):
-    """This machine cannot keep a hand-in from the files of others."""
+    """The error if this machine cannot isolate a hand-in from other files."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -150,13 +150,12 @@ def _one(judge: StepJudge, step: int, watch: Watch | None) -> StepResult:
 
 
 def _plain(part: Part) -> Part:
-    """The part with terminal control characters shown as text: sentences and pages have the hand-in's words and lines.
-    """
+    """Return the part with terminal control characters escaped, since its texts quote the hand-in."""
     return replace(part, said=plain_line(part.said, MOST_TEXT), pages=tuple(map(plain_text, part.pages)))
 
 
 def _said_once(results: list[StepResult], problem: str) -> tuple[list[StepResult], str]:
-    """The steps, and the problem of the whole file, or a page that every step has. No step repeats it."""
+    """Return the steps, and the problem shared by the whole file, or a page of every step, without repetition."""
     pages = {step.part("correctness").pages for step in results}
     if not problem and len(results) > 1 and len(pages) == 1:
         problem = next(iter(next(iter(pages))), "")

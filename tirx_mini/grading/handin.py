@@ -1,4 +1,4 @@
-"""A hand-in: one file of kernels, alone or in a tar. It is read in memory, and nothing of it is written or executed."""
+"""A hand-in: one file of kernels, alone or in a tar, read in memory without being written or executed."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tirx_mini.records import dataclass
 from .text import plain_line
 
 MOST_SOURCE = 1 << 20
-"""Bytes of a file of kernels."""
+"""The maximum size of a file of kernels in bytes."""
 MOST_ARCHIVE = 64 << 20
-"""Bytes of an archive, and of what it is compressed from."""
+"""The maximum size of an archive, compressed and uncompressed, in bytes."""
 MOST_MEMBERS = 1000
 SUFFIXES = (".py", ".tar", ".tar.gz", ".tgz")
-"""Of the files that are hand-ins; so are folders."""
+"""The suffixes of hand-in files; folders are hand-ins, too."""
 FILES = (BLACKWELL.student_file, HOPPER.student_file)
 ARCHIVE = "handin.tar"
 MACOS = "__MACOSX"
-"""A folder that archives of macOS have beside their files."""
+"""The folder that macOS archives add beside their files."""
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _LAST = 8**11
-"""Seconds since 1970 that a tar can store, to the year 2242."""
+"""The maximum time that a tar can store, in seconds since 1970, in the year 2242."""
 _AGAIN = "make it again with `make handin`"
 
 
 class HandInError(ValueError):
-    """A hand-in that cannot be read. The message is one sentence: what is wrong, and what to do."""
+    """The error for an unreadable hand-in; one sentence states the problem and the fix."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class HandIn:
     """The files that a student handed in.
 
     name: of the file, as reports show it. file: `FILES[0]` or `FILES[1]`, by the GPU that it is for. source: its text.
-    modified: when it was changed last, in seconds since 1970; None where that is not known.
+    modified: when it was changed last, in seconds since 1970; None if that is not known.
     """
 
     name: str
@@ -56,12 +56,12 @@ class HandIn:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the source, in hexadecimal."""
+        """The SHA-256 of the source, in hexadecimal."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
 
 def read_handin(path: Path) -> HandIn:
-    """The hand-in in a Python file, a tar, or a folder that has one of them.
+    """Read the hand-in in a Python file, a tar, or a folder with one of them.
 
     Raises `HandInError`, and `OSError` with a sentence where the machine cannot read it.
     """
@@ -84,7 +84,7 @@ def read_handin(path: Path) -> HandIn:
 
 
 def packed(handin: HandIn) -> bytes:
-    """The tar of a hand-in: one member with the source, and nothing of the machine. Equal hand-ins have equal tars."""
+    """Return the tar of a hand-in, with only the source as a member; equal hand-ins have equal tars."""
     data = handin.source.encode()
     member = tarfile.TarInfo(handin.file)
     member.size, member.mtime = len(data), int(handin.modified or 0)
@@ -95,7 +95,7 @@ def packed(handin: HandIn) -> bytes:
 
 
 def file_of(path: Path) -> Path:
-    """The file of a hand-in that is a file, or a folder that has one. Raises `HandInError`.
+    """Return the file of a hand-in, which is a file or a folder with one. Raises `HandInError`.
 
     In a folder, that is the only file with the name of a hand-in, at the top or else anywhere below, or else the only
     file with the suffix of one. Links are not followed: they lead to other hand-ins.
@@ -120,7 +120,7 @@ def file_of(path: Path) -> Path:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    """The files in a folder and all that is in it, without links, hidden ones and what archives of macOS have."""
+    """Yield the files below a folder, without links, hidden files and macOS archive folders."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != MACOS)
         for name in sorted(files):
@@ -163,7 +163,7 @@ def _unpacked(name: str, data: bytes) -> bytes:
 
 
 def _kernels(name: str, archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The members with the name of a file of kernels. Raises for a member that no hand-in has."""
+    """Yield the members with the name of a kernel file; raises an error for an unexpected member."""
     for number, member in enumerate(archive):
         if number >= MOST_MEMBERS:
             raise HandInError(f"{name} has more than {MOST_MEMBERS} members; {_AGAIN}")
@@ -187,12 +187,12 @@ def _not_one(name: str, found: list[tarfile.TarInfo]) -> str:
 
 
 def _time(value: float) -> float | None:
-    """A time in seconds since 1970, if a tar can store it; None for others."""
+    """Return a time in seconds since 1970 if a tar can store it, else None."""
     return float(value) if math.isfinite(value) and 0 < value < _LAST else None
 
 
 def _checked(name: str, file: str, data: bytes, modified: float | None) -> HandIn:
-    """The hand-in of a file's bytes, which are a text that Python reads as we do."""
+    """Return the hand-in from a file's bytes, which must be text that Python reads the same way."""
     shown = plain_line(file)
     if len(data) > MOST_SOURCE:
         raise _too_large(shown)

@@ -1,4 +1,4 @@
-"""The text that kernels print, in a judge's process: it goes into the report, and never to a terminal."""
+"""Capture of text that kernels print in a judge's process, for the report instead of a terminal."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any
 from tirx_mini.records import dataclass
 
 MOST_HEARD = 4000
-"""Characters of one task."""
+"""The maximum number of characters of one task."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """The result of a task, and the beginning of the output of its kernels."""
+    """The result of a task, and the beginning of its kernels' output."""
 
     result: Any
     text: str = ""
 
 
 class _Beginning(io.TextIOBase):
-    """A stream that keeps its beginning."""
+    """A stream that keeps only its beginning."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -39,7 +39,7 @@ class _Beginning(io.TextIOBase):
 
 
 def hearing(task: Generator[None, None, object], files: bool = False) -> Heard:
-    """Run a task to its end. files: whether to listen to the process's standard output, where a GPU's kernels print."""
+    """Run a task to its end. files: whether to capture the process's standard output, where a GPU's kernels print."""
     beginning = _Beginning()
     with redirect_stdout(beginning), _file(beginning) if files else nullcontext():
         try:
@@ -52,7 +52,7 @@ def hearing(task: Generator[None, None, object], files: bool = False) -> Heard:
 
 @contextmanager
 def _file(beginning: _Beginning) -> Iterator[None]:
-    """Let the process's standard output be a file within the block, whose beginning is kept at the end."""
+    """Redirect the process's standard output to a file within the block, and keep its beginning."""
     kept = os.dup(1)
     with tempfile.TemporaryFile() as file:
         os.dup2(file.fileno(), 1)

@@ -1,4 +1,4 @@
-"""The processes that judge kernels: a few, which many hand-ins share."""
+"""The pool of processes that judge kernels, shared by many hand-ins."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ may take as long."""
 
 
 class Judges:
-    """So many processes at a time, with limits; as a context, it ends them. For threads.
+    """A fixed number of limited processes for threads; as a context, it ends them.
 
-    cache: of results without findings, which name no lines of a file. full: whether kernels are judged at all sizes.
+    cache: the results without findings, which contain no line numbers. full: whether kernels are judged at all sizes.
     """
 
     def __init__(self, jobs: int, limits: JudgeLimits, cache: Cache | None = None, full: bool = False) -> None:
@@ -75,12 +75,12 @@ class Judges:
         self.close()
 
     def close(self) -> None:
-        """End the processes, even while other threads ask: these then get `Lost`."""
+        """End the processes, even during requests of other threads, which then raise `Lost`."""
         for worker in self._all:
             worker.close()
 
     def heard_by(self, listener: Callable[[str], object]) -> Judges:
-        """The same processes; what kernels print in a task that is asked here, the listener gets."""
+        """Return the same processes with a listener that receives the output of kernels in its tasks."""
         found = copy.copy(self)
         found._listener = listener
         return found
@@ -90,11 +90,11 @@ class Judges:
         return self.ask(opening, question)
 
     def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
-        """The kernel on data that nobody has seen before, and its predicted time."""
+        """Return the judgement of the kernel on secret data, and its predicted time."""
         return self._judged("data", judging, question, opened, tolerance)
 
     def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
-        """The same; D of a large problem is compared in parts, and its time may be extrapolated from parts."""
+        """Return the judgement with a time; a large D is compared in parts, and the time may be extrapolated."""
         if math.prod(question.shape) <= WHOLE:
             return self.judged(question, opened, tolerance)
         return self._judged("time", timing, question, opened, tolerance)
@@ -108,25 +108,25 @@ class Judges:
         return found if isinstance(found, Judged) else Judged(**found)
 
     def facts(self, question: Inquiry, opened: Opened, right: bool = True) -> Facts:
-        """Return the facts about the kernel. right: whether its D is; otherwise all that it does counts."""
+        """Return the facts about the kernel. right: whether its D is; otherwise all work counts."""
         key = self._key("facts", question, opened, right)
         asked = question, self._seed(key), right
         found = self._shared(key, observing, asked, Facts.as_dict, lambda facts: facts.ended)
         return found if isinstance(found, Facts) else Facts.from_dict(found)
 
     def grid(self, question: Inquiry, opened: Opened, tolerance: Tolerance | None) -> Grid:
-        """The grid of the kernel, whose D is compared in parts; without a tolerance, not at all."""
+        """Return the grid of the kernel, with D compared in parts, or not at all without a tolerance."""
         key = self._key("grid", question, opened, tolerance)
         asked = question, self._seed(key), tolerance
         found = self._shared(key, gridding, asked, asdict, lambda grid: not grid.wrong)
         return found if isinstance(found, Grid) else Grid(**found)
 
     def reference(self, step: int, shape: Shape, dtype: str, gpu: str) -> Inquiry:
-        """The reference of a step."""
+        """Return the reference of a step."""
         return self._references.question(step, shape, dtype, gpu)
 
     def reference_us(self, step: int, shape: Shape, dtype: str, gpu: str, tolerance: Tolerance) -> float:
-        """The predicted time of the reference of a step, in microseconds."""
+        """Return the predicted time of the reference of a step, in microseconds."""
         question = self.reference(step, shape, dtype, gpu)
         try:
             timed = self.timed(question, self.opened(question), tolerance)
@@ -137,29 +137,29 @@ class Judges:
         return timed.us
 
     def bound(self, question: Inquiry) -> str:
-        """The bound of the kernel; "" where it takes too long to compute."""
+        """Return the bound of the kernel, or "" if it takes too long to compute."""
         try:
             return self.ask(bounding, question)
         except (Exceeded, Lost):
             return ""
 
     def _key(self, what: str, question: Inquiry, opened: Opened, *more: object) -> str:
-        """A digest of all that a result depends on: the kernel, the GPU, the rules, and whoever judges."""
+        """Return a digest of all inputs of a result: the kernel, the GPU, the rules, and the judge."""
         limits = self._seconds, self._memory_mb
         parts = kit_version(), what, opened.key, question.shape, question.dtype, question.spec, limits, more
         return hmac.digest(self._cache.secret, repr(parts).encode(), "sha256").hex()
 
     @staticmethod
     def _seed(key: str) -> int:
-        """Of the data for a result: equal kernels get the same, and no hand-in can work out which."""
+        """Return the data seed of a result, equal for equal kernels, and not predictable by a hand-in."""
         return int(key[:15], 16)
 
     def _shared(
         self, key: str, task: Task, asked: object, to_json: Callable[[Any], object], keep: Callable[[Any], bool]
     ) -> Any:
-        """The cached result; else the result of the task, which is cached as JSON where that is allowed.
+        """Return the cached result, or else the result of the task, cached as JSON if permitted.
 
-        What a kernel prints is not kept, and so neither is the result of one that prints.
+        Printed output is not cached, so the result of a printing kernel is not cached either.
         """
         made: list[Any] = []
 
@@ -172,8 +172,9 @@ class Judges:
         return made[0] if made else found
 
     def ask(self, task: Task, asked: object) -> Any:
-        """The result of a task in one of the processes. Raises `Exceeded`, `Lost`, and `Unusable` for what is no
-        kernel."""
+        """Return the result of a task in one of the processes.
+
+        Raises `Exceeded`, `Lost`, or `Unusable` for an invalid kernel."""
         return self._call(task, asked).result
 
     def _call(self, task: Task, asked: object) -> Heard:
@@ -209,7 +210,7 @@ _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
 
 
 def _limited(payload: tuple[Task, object, int, float]) -> Generator[None, None, Heard]:
-    """A task within the limits of a judge: of memory and of CPU time, which are the kernel's own on any machine."""
+    """Run a task within a judge's limits of memory and CPU time, which are independent of the machine."""
     task, asked, memory_mb, seconds = payload
     whole = limit(memory_mb, seconds)
     yield
@@ -222,9 +223,9 @@ def _limited(payload: tuple[Task, object, int, float]) -> Generator[None, None, 
 
 
 def limit(memory_mb: int, seconds: float) -> bool:
-    """Limit the address space of this process, and the CPU time that it uses from now on, where the system can.
+    """Limit this process's address space, and its further CPU time, if the system supports it.
 
-    Whether it may use so much memory at all.
+    Return whether the system permits so much memory.
     """
     try:
         import resource

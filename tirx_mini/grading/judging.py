@@ -1,4 +1,4 @@
-"""The judge's side of a kernel: what is done with IR that a stranger's process wrote, in a process that can be ended.
+"""The judge's tasks on untrusted IR of a hand-in's process, in a process that can be terminated.
 
 Each function with a `yield` is a task of `worker.Worker`. A task checks the text, lowers it, and simulates it on data
 of its own. What it returns is plain data.
@@ -31,18 +31,18 @@ from .facts import contract_broken, facts_of, observed, resident_ctas
 from .similar import Prints, prints
 
 PAGE_WIDTH = WIDTH - 4
-"""Columns of pages, which stand indented on the page of a grade."""
+"""The width of pages, which are indented on the page of a grade."""
 CLUSTERS = 3
-"""Clusters of which D is compared where a large launch is timed."""
+"""The number of clusters whose D is compared while a large launch is timed."""
 KEPT = 12
-"""Kernels that a process keeps lowered: those of the problems of one step."""
+"""The number of lowered kernels that a process caches: those of one step's problems."""
 _DEEP = 20_000
-"""Python frames: a kernel may be nested deeply, and is bounded by `load_json`."""
+"""The recursion limit for deeply nested kernels, which `load_json` bounds."""
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """One kernel, as its text, and what it is to be judged as.
+    """One kernel as text, with its judging parameters.
 
     source, label, path: of the file that its lines are of: its text, its name in pages, and the name in the IR.
     gpu: to model. sms: how many of its SMs; None for all.
@@ -65,7 +65,7 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class Opened:
-    """A kernel that can be lowered, or why it cannot. key: as `kernel_key`. prints: for the comparison of hand-ins."""
+    """A lowerable kernel, or the reason that it is none. key: as `kernel_key`. prints: for comparing hand-ins."""
 
     key: str = ""
     prints: Prints = frozenset()
@@ -77,7 +77,7 @@ class Opened:
 class Judged:
     """A run on data. ok: whether D is right, without an error. said: what is wrong, in a sentence. page: the finding.
 
-    us: the predicted time, in microseconds; None where the run came to no end.
+    us: the predicted time, in microseconds; None if the run did not finish.
     clean: whether nothing at all was found, so that the result has no lines of this file.
     ended: whether the run came to an end within the limits.
     """
@@ -92,7 +92,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Timed:
-    """A time. us: in microseconds; None where the run came to no end. said: why, in a sentence."""
+    """A time. us: microseconds, or None for an incomplete run. said: the reason, as a sentence."""
 
     us: float | None
     said: str = ""
@@ -110,11 +110,11 @@ class Grid:
 
 Task = Generator[None, None, Any]
 Tolerance = tuple[float, float]
-"""(rtol, atol)."""
+"""The tolerance (rtol, atol)."""
 
 
 def opening(question: Inquiry) -> Task:
-    """`Opened`."""
+    """Return `Opened`."""
     yield
     try:
         _, lowered = loaded(question)
@@ -124,7 +124,7 @@ def opening(question: Inquiry) -> Task:
 
 
 def judging(asked: tuple[Inquiry, int, Tolerance]) -> Task:
-    """`Judged`. asked: also the seed of the data, and the tolerance."""
+    """Return `Judged`. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
     form = _form(question)
     data = matrices(question.shape, question.dtype, seed)
@@ -140,9 +140,9 @@ def judging(asked: tuple[Inquiry, int, Tolerance]) -> Task:
 
 
 def timing(asked: tuple[Inquiry, int, Tolerance]) -> Task:
-    """`Judged` of a large problem: D is compared where clusters at random write it, and the time is sampled.
+    """Return `Judged` of a large problem, with D compared for random clusters, and a sampled time.
 
-    Where that shows a mistake, and where clusters work together, the whole is run.
+    If that shows a mistake, or if clusters work together, the whole launch is run.
     """
     question, seed, tolerance = asked
     form, spec = _form(question), question.spec
@@ -165,7 +165,7 @@ def timing(asked: tuple[Inquiry, int, Tolerance]) -> Task:
 
 
 def bounding(question: Inquiry) -> Task:
-    """The bound of the kernel, in a sentence; "" where it is unknown."""
+    """Return the bound of the kernel as a sentence, or "" if it is unknown."""
     _, lowered = loaded(question)
     yield
     report = simulate(lowered, gpu=question.spec, data=False, trace=True)
@@ -173,9 +173,9 @@ def bounding(question: Inquiry) -> Task:
 
 
 def observing(asked: tuple[Inquiry, int, bool]) -> Task:
-    """`Facts`. asked: also the seed of the data, and whether D is known to be right.
+    """Return `Facts`. asked: also the seed of the data, and whether D is known to be right.
 
-    Of a kernel whose D is wrong, nothing can be said to depend on anything: all that it does counts.
+    For a wrong D, dependence is undefined, and all work counts.
     """
     question, seed, right = asked
     form, spec = _form(question), question.spec
@@ -188,7 +188,7 @@ def observing(asked: tuple[Inquiry, int, bool]) -> Task:
 
 
 def gridding(asked: tuple[Inquiry, int, Tolerance | None]) -> Task:
-    """`Grid`. asked: also the seed of the data, and the tolerance; None where D is not compared."""
+    """Return `Grid`. asked: also the seed of the data, and the tolerance, or None to skip the comparison of D."""
     question, seed, tolerance = asked
     form, spec = _form(question), question.spec
     yield
@@ -204,9 +204,9 @@ def gridding(asked: tuple[Inquiry, int, Tolerance | None]) -> Task:
 
 
 def _run(kernel: PrimFunc, data: Matrices, spec: GpuSpec, tolerance: Tolerance) -> tuple[Report, bool]:
-    """The report of a run on data, and whether D is right.
+    """Return the report of a run on data, and whether D is right.
 
-    The kernel gets copies: one that overwrites its inputs is compared with what they were.
+    The kernel receives copies, so that the comparison uses the original inputs.
     """
     a, b, d = data
     d.fill(np.nan)
@@ -217,7 +217,7 @@ def _run(kernel: PrimFunc, data: Matrices, spec: GpuSpec, tolerance: Tolerance) 
 def _run_large(
     kernel: PrimFunc, data: Matrices, spec: GpuSpec, seed: int, tolerance: Tolerance
 ) -> tuple[Report, str]:
-    """The report of a run of a large problem, and what is wrong with D in tiles at random, in a sentence."""
+    """Return the report of a run of a large problem, and the error in random tiles of D, as a sentence."""
     a, b, d = data
     d.fill(np.nan)
     report = simulate(kernel, a.copy(), b.copy(), d, gpu=spec, jobs=1)
@@ -227,9 +227,7 @@ def _run_large(
 
 
 def _explained(question: Inquiry, report: Report, data: Matrices, tolerance: Tolerance) -> Judged:
-    """The explanation of a wrong run, in the names and lines of the file. report: of the canonical form, which has
-    neither.
-    """
+    """Return the explanation of a wrong run in the file's names and lines, which the canonical form's report lacks."""
     func, lowered = loaded(question)
     again, right = _run(lowered, data, question.spec, tolerance)
     if right and not again.errors:
@@ -260,7 +258,7 @@ class Unusable(Exception):
 
 
 def loaded(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
-    """The kernel as it was written, and lowered. Raises `Unusable`."""
+    """Return the kernel as written, and lowered. Raises `Unusable`."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEP))
     lines = question.source.splitlines(keepends=True)
     linecache.cache[question.label] = len(question.source), None, lines, question.label
@@ -293,7 +291,7 @@ def _parsed(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
 
 
 def _check_parameters(func: PrimFunc, question: Inquiry) -> None:
-    """Return whether the kernel takes A (M, K), B (N, K) and D (M, N)."""
+    """Check that the kernel takes A (M, K), B (N, K) and D (M, N)."""
     m, n, k = question.shape
     wanted = [((m, k), question.dtype), ((n, k), question.dtype), ((m, n), question.dtype)]
     found = [(param.shape, str(param.dtype)) for param in func.params if isinstance(param, Buffer)]
@@ -307,7 +305,7 @@ def _check_parameters(func: PrimFunc, question: Inquiry) -> None:
 
 
 def _is_plain(param: Buffer) -> bool:
-    """Return whether a buffer is one of its own, row after row in global memory."""
+    """Return whether a buffer is contiguous and row-major in its own global memory."""
     viewed = param.source is not None or param.byte_offset or param.elem_offset is not None
     return param.scope == "global" and param.layout is None and not viewed and param.allocated_addr is None
 
@@ -320,7 +318,7 @@ def _buffers(func: PrimFunc) -> list[Buffer]:
 
 
 def _said(report: Report) -> str:
-    """The first finding in a sentence."""
+    """Return the first finding as a sentence."""
     if not report.findings:
         return f"the run ended as {report.verdict}"
     first, others = _ordered(report)[0], len(report.findings) - 1
@@ -329,7 +327,7 @@ def _said(report: Report) -> str:
 
 
 def _pages(report: Report) -> str:
-    """The page of the first finding, as `check` prints it."""
+    """Return the page of the first finding, as `check` prints it."""
     return plain(finding_page(_ordered(report)[0]), PAGE_WIDTH) if report.findings else ""
 
 
@@ -338,7 +336,7 @@ def _ordered(report: Report) -> list[Finding]:
 
 
 def _warned(report: Report) -> str:
-    """The findings that are no errors."""
+    """Return the findings that are no errors."""
     if not report.findings:
         return ""
     codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))

@@ -1,4 +1,4 @@
-"""Kernels on this machine's GPU, in a process that can be ended: the tasks of the judge's second worker.
+"""Kernels on this machine's GPU in a process that can be terminated: the tasks of the judge's second worker.
 
 A kernel that is wrong when nobody measures, or fast only where it is measured, is found out by what it may touch: it
 reads A and B and writes D, and nothing else lasts from one launch to the next. What is compared is computed after the
@@ -22,25 +22,25 @@ from .facts import contract_broken
 from .judging import PAGE_WIDTH, Inquiry, Judged, Timed, loaded
 
 REPEAT, REPLAYS = 30, 5
-"""Launches in a CUDA graph, and replays of it; the time is the median of the replays."""
+"""The launches in a CUDA graph, and its replays; the time is the median of the replays."""
 _MOST_EXPLAINED = 2048 * 2048
-"""Elements of the largest D whose mismatch is explained."""
+"""The elements of the largest D whose mismatch is explained."""
 
 
 _OF_THE_MACHINE = ("out of memory", "no cuda-capable device", "ecc error", "busy", "driver", "nvlink", "unavailable")
-"""Words of CUDA's errors that no kernel causes."""
+"""The words of CUDA errors that no kernel causes."""
 
 
 class NoGpu(RuntimeError):
-    """This machine has no GPU for the kernels; the message says so."""
+    """The error if this machine has no GPU for the kernels."""
 
 
 class KernelEnded(RuntimeError):
-    """A kernel that the GPU ended; the message is CUDA's."""
+    """The error for a kernel that the GPU ended; the message is CUDA's."""
 
 
 def gpu_here(_: None) -> Generator[None, None, tuple[str, str]]:
-    """(architecture, name) of the GPU. Raises `NoGpu`."""
+    """Return (architecture, name) of the GPU. Raises `NoGpu`."""
     yield
     try:
         torch = pytorch("grading on a GPU")
@@ -53,7 +53,7 @@ def gpu_here(_: None) -> Generator[None, None, tuple[str, str]]:
 
 
 def compiling(asked: tuple[Inquiry, str]) -> Generator[None, None, None]:
-    """The kernel is compiled, and its binary is in the cache on disk. asked: also the architecture."""
+    """Compile the kernel into the disk cache. asked: also the architecture."""
     question, arch = asked
     func, lowered = loaded(question)
     yield
@@ -61,7 +61,7 @@ def compiling(asked: tuple[Inquiry, str]) -> Generator[None, None, None]:
 
 
 def launching(asked: tuple[Inquiry, int, tuple[float, float]]) -> Generator[None, None, Judged]:
-    """`Judged` of one launch. asked: also the seed of the data, and the tolerance."""
+    """Return `Judged` of one launch. asked: also the seed of the data, and the tolerance."""
     question, seed, tolerance = asked
     func, lowered = loaded(question)
     broken = contract_broken(lowered)
@@ -83,7 +83,7 @@ def launching(asked: tuple[Inquiry, int, tuple[float, float]]) -> Generator[None
 
 
 def measuring(asked: tuple[Inquiry, int, tuple[float, float]]) -> Generator[None, None, Timed]:
-    """`Timed`: microseconds of one of many launches, after which D is right."""
+    """Return `Timed`: microseconds per launch of repeated launches, after which D is right."""
     question, seed, tolerance = asked
     exe = _executable(question)
     a, b, d = _data(question, seed)
@@ -107,7 +107,7 @@ def _executable(question: Inquiry) -> Executable:
 
 
 def _data(question: Inquiry, seed: int) -> tuple[Any, Any, Any]:
-    """A and B of random normal numbers, the same for the same seed, and D full of NaN, on the GPU."""
+    """Return A and B with random normal numbers of a seed, and D full of NaN, on the GPU."""
     import torch
 
     m, n, k = question.shape
@@ -131,7 +131,7 @@ def _right(a: Any, b: Any, d: Any, tolerance: tuple[float, float]) -> bool:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """CUDA's errors as `KernelEnded`, or `RuntimeError` for the machine's: other processes have no PyTorch."""
+    """Convert CUDA's errors to `KernelEnded`, or to `RuntimeError` for machine errors, without PyTorch classes."""
     try:
         yield
     except RuntimeError as error:

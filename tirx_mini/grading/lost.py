@@ -1,11 +1,11 @@
-"""A kernel is not judged if it takes too much, or if the judge fails; docs/grading.md has the rule."""
+"""The reasons that a kernel is not judged: excessive cost, or a failure of the judge (docs/grading.md)."""
 
 from __future__ import annotations
 
 
 class Exceeded(Exception):
-    """A kernel that takes more than a judge may use, on any machine; the message is a sentence."""
+    """The error for a kernel that exceeds a judge's limits on any machine; the message is a sentence."""
 
 
 class Lost(Exception):
-    """The judge failed, which says nothing of the kernel; the message is a sentence."""
+    """The error for a failure of the judge, independent of the kernel; the message is a sentence."""

@@ -15,12 +15,12 @@ from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
 
 _COLUMNS = {"correctness": "right", "performance": "fast", "implementation": "uses it"}
-"""The parts of a step as the table calls them."""
+"""The table headings of a step's parts."""
 _LOG_LINES = 20
 
 
 def grade_page(graded: Graded) -> RenderableType:
-    """The score, a table of the steps, and for each step that lost points what was found and how to see it again."""
+    """Return the score, a table of the steps, and the findings of each step that lost points, with commands."""
     parts: list[RenderableType] = [headline(graded)]
     if graded.problem:
         parts += ["", Text("The file cannot be graded:"), _indented(graded.problem)]
@@ -41,13 +41,13 @@ def grade_page(graded: Graded) -> RenderableType:
 
 
 def _beginning(text: str) -> str:
-    """The first lines of the output."""
+    """Return the first lines of the output."""
     lines = text.splitlines()
     return "\n".join([*lines[:_LOG_LINES], *(["…"] if len(lines) > _LOG_LINES else [])])
 
 
 def headline(graded: Graded) -> Text:
-    """The score in a line."""
+    """Return the score as a line."""
     where = f", on a modelled {graded.gpu}" if graded.target == "sim" else f", on {graded.gpu}"
     if graded.score is None:
         numbers = " and ".join(str(step.step) for step in graded.not_graded)
@@ -58,7 +58,7 @@ def headline(graded: Graded) -> Text:
 
 
 def grade_table(graded: Graded) -> Table:
-    """A line for each step, at most 80 columns wide."""
+    """Return a table with a line for each step, at most 80 columns wide."""
     table = Table(box=None, pad_edge=False)
     for name in ("step", "", *_COLUMNS.values(), "points", "of"):
         table.add_column(name, justify="right" if name in ("step", "points", "of") else "left", no_wrap=True)
@@ -76,7 +76,7 @@ def _mark(step: StepResult, name: str) -> Text:
 
 
 def _unwritten(step: StepResult) -> bool:
-    """Return whether nothing is there to be looked at."""
+    """Return whether nothing is there to be inspected."""
     first = step.part(PARTS[0])
     return not first.passed and not first.pages and first.said.endswith("is not written yet")
 
@@ -101,7 +101,7 @@ def _step(step: StepResult) -> Iterator[RenderableType]:
 
 
 def _part(part: Part) -> Iterator[RenderableType]:
-    """The findings of the part. A page begins with what the sentence says, so that beside one the size is enough."""
+    """Yield the findings of the part; beside a page, the sentence is reduced to the size."""
     style = "dim" if part.passed is None else "green" if part.passed else "red"
     where, _, _ = part.said.partition(": ")
     said = f"fails {where}" if part.pages and where.startswith("at ") else part.said

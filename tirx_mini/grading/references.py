@@ -1,4 +1,4 @@
-"""The reference kernels, as the judges take kernels: the time of a student's is compared with theirs."""
+"""The reference kernels in the judges' form, for the comparison of times."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .judging import Inquiry
 
 
 class References:
-    """The kernels of `kernels_ref`, for threads."""
+    """The kernels of `kernels_ref`, thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._factories: dict[str, Mapping[int, Factory]] = {}
 
     def question(self, step: int, shape: Shape, dtype: str, gpu: str) -> Inquiry:
-        """The reference of a step for a shape."""
+        """Return the reference of a step for a shape."""
         folder = gpu_spec(gpu).architecture.kernels
         with self._lock:  # loading adds to sys.path for a moment
             if folder not in self._factories:

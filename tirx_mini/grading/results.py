@@ -1,4 +1,4 @@
-"""The result of grading one hand-in: parts, steps, the score; and the same as JSON."""
+"""The result of grading one hand-in: parts, steps and the score, also as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tirx_mini.records import dataclass
 
 FORMAT, VERSION = "tirx_mini grade", 2
-"""Of the JSON that `Graded.as_dict` makes."""
+"""The format and version of the JSON of `Graded.as_dict`."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Part:
     """One of the three parts of a step.
 
     name: "correctness", "performance" or "implementation".
-    passed: None where the part could not be judged.
+    passed: None if the part could not be judged.
     score: the share of the part's points that is earned, from 0 to 1, before `strict`.
     said: what was found, in a sentence.
     pages: texts of several lines: pages of findings, mistakes in the file.
@@ -36,7 +36,7 @@ class Part:
 class StepResult:
     """One step.
 
-    points: what the step can earn. score: what it earned; None where it is not graded: the grader failed, and the
+    points: what the step can earn. score: what it earned; None if it is not graded: the grader failed, and the
         score depends on it.
     parts: in the order of `rules.PARTS`.
     said: why the score is what it is, where the parts do not say it: "" where they do.
@@ -53,15 +53,15 @@ class StepResult:
     printed: str = ""
 
     def part(self, name: str) -> Part:
-        """The part of a name."""
+        """Return the part of a name."""
         return next(part for part in self.parts if part.name == name)
 
 
 @dataclass(frozen=True)
 class Late:
-    """A hand-in after the due date, or one of an unknown time.
+    """A hand-in after the due date, or at an unknown time.
 
-    days: begun; None where the time is not known. lost: the share of the score. said: both, in a sentence.
+    days: begun; None if the time is not known. lost: the share of the score. said: both, in a sentence.
     """
 
     days: int | None
@@ -76,7 +76,7 @@ class Graded:
     name: of the file that was handed in. digest: of the source.
     target: "sim", or "cuda" where kernels ran on a GPU. gpu: which one, modelled or real.
     steps: in their order.
-    score, total: points earned, lateness deducted, and the points that there are. score is None where a step is not
+    score, total: points earned, lateness deducted, and the points that there are. score is None if a step is not
         graded: there is none yet.
     notes: what a reader of the scores should know: what the sandbox does not enforce on this machine, for example.
     problem: why nothing could be graded: no file, a file that Python cannot load. "" where steps were graded.
@@ -98,27 +98,27 @@ class Graded:
     seconds: float = 0.0
 
     def step(self, number: int) -> StepResult:
-        """The result of one step."""
+        """Return the result of one step."""
         return next(step for step in self.steps if step.step == number)
 
     @property
     def not_graded(self) -> tuple[StepResult, ...]:
-        """The steps that the grader failed at."""
+        """Return the steps at which the grader failed."""
         return tuple(step for step in self.steps if step.score is None)
 
     @property
     def why_not(self) -> str:
-        """The reason for which there is no score, in a sentence; "" where there is one."""
+        """Return the reason that there is no score, as a sentence, or ""."""
         found = [f"step {step.step}: {_why_not(step)}" for step in self.not_graded]
         return "; ".join(found)
 
     def as_dict(self) -> dict[str, Any]:
-        """The object that `from_dict` reads; docs/grading.md describes it."""
+        """Return the object that `from_dict` reads; docs/grading.md describes it."""
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Graded:
-        """The grade that `as_dict` wrote. Raises `ValueError` for anything else."""
+        """Return the grade from an object of `as_dict`. Raises `ValueError` for anything else."""
         if data.get("format") != FORMAT or data.get("version") != VERSION:
             raise ValueError(f'this is not a grade: "format" must be "{FORMAT}" and "version" {VERSION}')
         try:
@@ -140,12 +140,12 @@ def _why_not(step: StepResult) -> str:
 
 
 def points_text(points: float | None) -> str:
-    """Points without needless digits, as in "15" and "3.75"; "not graded" where there are none yet."""
+    """Return points without trailing zeros, as in "15" and "3.75", or "not graded" for None."""
     if points is None:
         return "not graded"
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
 def points_short(points: float | None) -> str:
-    """The same for a table, where "?" stands for no points yet."""
+    """Return points for a table, or "?" for None."""
     return "?" if points is None else points_text(points)

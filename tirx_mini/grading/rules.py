@@ -22,16 +22,16 @@ from tirx_mini.records import dataclass, replace
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 PARTS = ("correctness", "performance", "implementation")
-"""The parts of a step, in the order in which they are shown."""
+"""The parts of a step, in display order."""
 STUDENT_LIMITS = ("seconds", "total_s", "cpu_s", "memory_mb", "output_kb")
-"""What [student] may set."""
+"""The keys that [student] may set."""
 
 T = TypeVar("T")
 Read = Callable[[Any], T]
 
 
 class RulesError(ValueError):
-    """A file of rules that cannot be used; the message is one sentence that names the file and the key."""
+    """The error for an unusable rules file; the message is one sentence with the file and the key."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class StepRules:
 
 @dataclass(frozen=True)
 class Lateness:
-    """due: None where nothing is late. per_day: the share that each day begun costs. days: then all is lost."""
+    """due: None if nothing is late. per_day: the share that each day begun costs. days: then all is lost."""
 
     due: datetime | None = None
     per_day: float = 0.0
@@ -64,7 +64,7 @@ NEVER_LATE = Lateness()
 
 @dataclass(frozen=True)
 class JudgeLimits:
-    """Of the processes that judge kernels.
+    """The limits of the processes that judge kernels.
 
     seconds: of CPU time, for one kernel at one size. total_s: on the clock for one hand-in, after which no step is
         begun.
@@ -81,7 +81,7 @@ class JudgeLimits:
 
 @dataclass(frozen=True)
 class Rules:
-    """All of it.
+    """The complete rules.
 
     steps: by number.
     weights: of each of `PARTS`; they sum to 1.
@@ -101,18 +101,18 @@ class Rules:
 
     @property
     def total(self) -> float:
-        """The points that there are."""
+        """The total of the points."""
         return sum(step.points for step in self.steps.values())
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the rules say, in hexadecimal: grades by equal rules may stand in one table."""
+        """The SHA-256 of the rules, in hexadecimal; grades by equal rules may share a table."""
         values = [getattr(self, each.name) for each in fields(self)]
         said = [dict(value) if isinstance(value, Mapping) else value for value in values]
         return hashlib.sha256(repr(said).encode()).hexdigest()
 
     def cases(self, step: int, folder: str, *, full: bool = False, gpu: bool = False) -> tuple[Case, ...]:
-        """The problems that are computed and compared, the cheapest first.
+        """Return the problems that are computed and compared, the cheapest first.
 
         folder: of the architecture's references, as in "sm100". full: all sizes of the assignment. gpu: all of them,
         and none for a GPU with few SMs, which only the simulator has.
@@ -126,7 +126,7 @@ class Rules:
         return tuple(sorted(unique, key=lambda case: math.prod(case.shape)))
 
     def timed(self, step: int, *, full: bool = False, gpu: bool = False) -> tuple[Shape, ...]:
-        """The shapes whose times are compared with the reference's."""
+        """Return the shapes whose times are compared with the reference's."""
         course = STEPS[step]
         if gpu:
             return course.all_shapes(full=True)
@@ -135,9 +135,9 @@ class Rules:
 
 
 def load_rules(path: Path | None = None) -> Rules:
-    """The rules of a teacher's file; what it leaves out is as in `grading.toml` of the package.
+    """Read the rules of a teacher's file, with defaults from the package's `grading.toml`.
 
-    Raises `RulesError` for a file that is not TOML, or for a key or value that means nothing.
+    Raises `RulesError` for a file that is not TOML, or for an unknown key or an invalid value.
     """
     given = _read(path) if path is not None else {}
     source = path.name if path is not None else "grading.toml"
@@ -158,7 +158,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _merged(defaults: dict[str, Any], given: Mapping[str, object], source: str) -> dict[str, Any]:
-    """The tables of the defaults with the entries of `given` in their place."""
+    """Return the defaults' tables with the entries of `given` substituted."""
     merged = dict(defaults)
     for key, value in given.items():
         if key not in defaults:
@@ -174,7 +174,7 @@ def _merged(defaults: dict[str, Any], given: Mapping[str, object], source: str) 
 
 @dataclass(frozen=True)
 class _Tables:
-    """The tables of a file, whose values are checked as they are read. source: the file's name, for messages."""
+    """The tables of a file, validated during reading. source: the file's name, for messages."""
 
     source: str
     data: Mapping[str, Any]
@@ -214,14 +214,14 @@ class _Tables:
         }
 
     def _slower(self, value: object) -> dict[int, float]:
-        """One number for all steps, or a table with a number for some."""
+        """Read one number for all steps, or a table with a number for some."""
         if not isinstance(value, dict):
             return dict.fromkeys(STEPS, self._value("slower", value, _amount))
         every = {str(number): TIME_TOLERANCE for number in STEPS}
         return self._by_step("slower", {**every, **value}, _amount)
 
     def _shape(self, step: int, size: int | list[int]) -> Shape:
-        """A size as [M, N, K]; a step's own shape where it is one number."""
+        """Read a size as [M, N, K], or as one number for a step's own shape."""
         course = STEPS[step]
         shape = course.shape(size) if isinstance(size, int) else (size[0], size[1], size[2])
         fixed = course.shape(0)
@@ -232,7 +232,7 @@ class _Tables:
         return shape
 
     def _by_step(self, key: str, table: Mapping[str, object], read: Read[T]) -> dict[int, T]:
-        """A table whose keys are the numbers of the steps."""
+        """Read a table whose keys are step numbers."""
         for name in table:
             if not name.isdecimal() or int(name) not in STEPS:
                 raise RulesError(f"{self.source}: [{key}] {name}: there is no step {name!r}")
@@ -242,7 +242,7 @@ class _Tables:
         return {int(name): self._value(f"[{key}] {name}", value, read) for name, value in table.items()}
 
     def _table(self, key: str, known: Mapping[str, Read[Any]]) -> dict[str, Any]:
-        """The values of a table, of which each key must be known."""
+        """Read the values of a table, rejecting unknown keys."""
         table = self.data[key]
         for name in table:
             if name not in known:

@@ -1,4 +1,4 @@
-"""Points: what the parts of a step earn together, and what lateness costs."""
+"""Points: the total of a step's parts, and the deduction for lateness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN_TIME = Late(
 
 
 def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") -> StepResult:
-    """The result of a step whose parts, in the order of `PARTS`, were judged."""
+    """Return the result of a step from its judged parts, in the order of `PARTS`."""
     points = rules.steps[step].points
     by_name = {part.name: part for part in parts}
     needed = [name for name in ("correctness", "implementation") if not by_name[name].passed]
@@ -30,7 +30,7 @@ def scored(step: int, parts: Sequence[Part], rules: Rules, reproduce: str = "") 
 
 
 def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
-    """The reason for which a step scores nothing although another part would have earned points."""
+    """Return the reason that a step scores nothing although another part would have earned points."""
     if not any(part.score for part in parts):
         return ""
     wants = {"correctness": "is right", "implementation": "uses what the step teaches"}
@@ -38,7 +38,7 @@ def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
 
 
 def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
-    """Return the points that a late hand-in loses; None where it is in time, or nothing can be late.
+    """Return the points that a late hand-in loses; None if it is in time, or nothing can be late.
 
     handed_in: None for an unknown time, which is said and loses nothing.
     """
@@ -58,7 +58,7 @@ def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
 
 
 def with_lateness(graded: Graded, rules: Lateness, handed_in: float | None) -> Graded:
-    """The same grade for a hand-in of that time."""
+    """Return the grade with the lateness of a hand-in at that time."""
     if rules.due is None:
         return graded
     late = lateness(rules, handed_in)
@@ -66,7 +66,7 @@ def with_lateness(graded: Graded, rules: Lateness, handed_in: float | None) -> G
 
 
 def total(steps: Sequence[StepResult], late: Late | None) -> float | None:
-    """The points of all steps, lateness deducted; None where one of them is not graded."""
+    """Return the points of all steps minus lateness, or None if a step is not graded."""
     scores = [step.score for step in steps if step.score is not None]
     if len(scores) < len(steps):
         return None

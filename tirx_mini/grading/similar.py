@@ -1,4 +1,4 @@
-"""The common parts of hand-ins beyond every solution's: a list for the teacher to read, never a verdict.
+"""Similarities of hand-ins beyond every solution's: a list for the teacher's review, never a verdict.
 
 A kernel is known by its prints: hashes of short runs of its lowered IR, in program order, in which variables, buffers
 and source lines have no names. Of the runs that start near one another the one with the smallest hash is kept, so a
@@ -32,18 +32,18 @@ from tirx_mini.ir import (
 from tirx_mini.records import dataclass
 
 _RUN = 10
-"""Nodes of one print."""
+"""The number of nodes of one print."""
 _NEAR = 6
-"""Runs of which one is kept."""
+"""The number of runs of which one is kept."""
 _EVIDENCE = 6.0
-"""The weight that two kernels must share before a step says anything. A print that only two of many have weighs 1."""
+"""The minimum shared weight for a step to count as evidence; a print of only two kernels weighs 1."""
 
 Prints = frozenset[int]
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """Two hand-ins that are more alike than others.
+    """Two similar hand-ins.
 
     share: how much of what sets the smaller one apart from the class is also in the other, from 0 to 1.
     steps: the same for each step that says something, the most alike first.
@@ -58,7 +58,7 @@ class Likeness:
 
 
 def prints(lowered: PrimFunc) -> Prints:
-    """The prints of a lowered kernel: integers of 64 bits, equal in every process."""
+    """Return the prints of a lowered kernel: 64-bit integers, equal in every process."""
     words = list(_words(lowered))
     runs = [_hash("\n".join(words[start : start + _RUN])) for start in range(max(1, len(words) - _RUN + 1))]
     return frozenset(min(runs[start : start + _NEAR]) for start in range(max(1, len(runs) - _NEAR + 1)))
@@ -70,7 +70,7 @@ def likenesses(
     digests: Mapping[str, str],
     at_least: float = 0.5,
 ) -> list[Likeness]:
-    """The pairs of hand-ins with at least this `share`, and pairs of equal files, the most alike first.
+    """Return the pairs of hand-ins with at least this `share`, and pairs of equal files, the most similar first.
 
     kernels: by hand-in and step, the prints of its kernel. common: by step, prints that say nothing, as those of the
     references. digests: of the files, by hand-in.
@@ -92,7 +92,7 @@ def likenesses(
 def _likeness(
     pair: tuple[str, str], shared: Mapping[int, float], own: Mapping[tuple[str, int], float], same: bool
 ) -> Likeness:
-    """The pair's figures. shared: by step, the weight of the prints of both; own: of those of each."""
+    """Return the pair's figures. shared: by step, the weight of common prints; own: of each one's prints."""
     first, second = pair
     steps = {step: both for step, both in shared.items() if both >= _EVIDENCE}
     smaller = {step: min(own[first, step], own[second, step]) for step in steps}
@@ -103,7 +103,7 @@ def _likeness(
 
 
 def _same_files(names: Iterable[str], digests: Mapping[str, str]) -> set[tuple[str, str]]:
-    """The pairs of equal files."""
+    """Return the pairs of equal files."""
     holders: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
         if name in digests:
@@ -112,7 +112,7 @@ def _same_files(names: Iterable[str], digests: Mapping[str, str]) -> set[tuple[s
 
 
 def _weights(kernels: Collection[Prints], common: Iterable[int]) -> dict[int, float]:
-    """By print of one step: 1 where two kernels have it, 0 where all have it, and 0 for one of `common`."""
+    """Return the weight of each print of one step: 1 for two kernels, 0 for all kernels or for `common`."""
     counts = Counter(one for found in kernels for one in found)
     among, nothing = len(kernels), frozenset(common)
     most = math.log(among / 2) if among > 2 else 0.0
@@ -123,7 +123,7 @@ def _weights(kernels: Collection[Prints], common: Iterable[int]) -> dict[int, fl
 
 
 def _shared(kernels: Mapping[str, Prints], weights: Mapping[int, float]) -> dict[tuple[str, str], float]:
-    """By pair of hand-ins, the weight of the prints that both have at one step."""
+    """Return by pair of hand-ins the weight of the prints that both have at one step."""
     holders: dict[int, list[str]] = defaultdict(list)
     for name in sorted(kernels):
         for one in kernels[name]:
@@ -137,7 +137,7 @@ def _shared(kernels: Mapping[str, Prints], weights: Mapping[int, float]) -> dict
 
 
 def _words(lowered: PrimFunc) -> Iterator[str]:
-    """The kind and the effect of each node, without names: a word a node, in program order."""
+    """Yield the kind and effect of each node without names, one word per node in program order."""
     for node in walk(lowered.body):
         if not isinstance(node, (Seq, Hint)):
             yield _word(node)

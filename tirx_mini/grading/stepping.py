@@ -1,4 +1,4 @@
-"""Judging one step of a hand-in: its kernels are built and opened, run on data, timed, and looked at."""
+"""Judging of one step of a hand-in: its kernels are built, opened, run on data, timed, and inspected."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .rules import PARTS, Rules
 from .similar import Prints
 
 OBSERVED_K = 512
-"""The K of the run that shows what a kernel does: at least four K tiles, for tiles of up to 128."""
+"""The K of the run that shows a kernel's features: at least four K tiles, for tiles of up to 128."""
 
 
 def observed_case(step: int, folder: str) -> Case:
-    """A small problem that shows what the kernel of a step does: some K tiles, and several tiles a CTA.
+    """Return a small problem that shows a step's features: some K tiles, and several tiles per CTA.
 
     folder: of the architecture's references, as in "sm100".
     """
@@ -43,7 +43,7 @@ def observed_case(step: int, folder: str) -> Case:
 
 
 class Kernels(Protocol):
-    """The builder of a hand-in's kernels."""
+    """The interface to build a hand-in's kernels."""
 
     file: Path
     """The source, at the path that kernels' lines name."""
@@ -59,7 +59,7 @@ class Kernels(Protocol):
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that was built and can be lowered."""
+    """A built kernel that can be lowered."""
 
     question: Inquiry
     opened: Opened
@@ -67,8 +67,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class NoKernel:
-    """The reason for which there is no kernel, in a sentence, and on a page. shape: whether it is because of the shape.
-    """
+    """The reason that there is no kernel, as a sentence and as a page. shape: whether the shape is the reason."""
 
     said: str
     page: str = ""
@@ -77,14 +76,14 @@ class NoKernel:
 
 @dataclass(frozen=True)
 class Endless:
-    """A case in which a kernel did not end within the limits. Further runs of it would cost as much again."""
+    """A case in which a kernel exceeded the limits, and which is therefore not repeated."""
 
     case: Case
 
 
 @dataclass(frozen=True)
 class StepJudge:
-    """Judges the steps of one hand-in, for threads.
+    """Judges the steps of one hand-in, for use in threads.
 
     bench: where kernels are run and timed; what they do is seen in the simulator in any case.
     gpu: the modelled one. full: all sizes of the assignment. on_gpu: all of them, on a GPU.
@@ -106,7 +105,7 @@ class StepJudge:
     dtype: str = "float16"
 
     def parts(self, step: int) -> tuple[tuple[Part, ...], str]:
-        """The three parts of a step, and the command that shows the first failure again; "" where there is none."""
+        """Return the three parts of a step, and the command that reproduces the first failure, or ""."""
         if time.monotonic() > self.until:
             late = Lost("the judge's time for one hand-in was over before this step")
             return tuple(_lost(name, late) for name in PARTS), ""
@@ -118,11 +117,11 @@ class StepJudge:
 
     @property
     def folder(self) -> str:
-        """Of the architecture's references."""
+        """The folder of the architecture's references."""
         return gpu_spec(self.gpu).architecture.kernels
 
     def command(self, step: int, case: Case | None) -> str:
-        """Return the command that shows the student the same."""
+        """Return the command that reproduces a result for the student."""
         words = ["python -m tirx_mini check", f"{self.handin.file}:hgemm_v{step}"]
         if case is not None:
             words += ["--shape", ",".join(map(str, case.shape))]
@@ -134,7 +133,7 @@ class StepJudge:
 
 
 class _OneStep:
-    """One step of a hand-in. Its kernel for a problem is built once: D, time and facts are those of the same kernel."""
+    """One step of a hand-in, whose kernel is built once per problem, for D, time and facts."""
 
     def __init__(self, judge: StepJudge, step: int) -> None:
         self._judge, self._step = judge, step
@@ -147,7 +146,7 @@ class _OneStep:
         """The problem that shows what the step teaches."""
 
     def parts(self) -> tuple[tuple[Part, ...], str]:
-        """As of `StepJudge`."""
+        """Return the parts and the command, as `StepJudge.parts` does."""
         judge, step = self._judge, self._step
         try:
             correctness, failed = self._correctness()
@@ -175,9 +174,9 @@ class _OneStep:
     # -- the parts -----------------------------------------------------------------------------------------------------
 
     def _compared(self) -> tuple[Case, ...]:
-        """The problems at which D is compared: the problems of the rules and all others on which points depend.
+        """Return the problems at which D is compared: those of the rules, and others on which points depend.
 
-        The cheapest first.
+        The cheapest problem is first.
         """
         if self._judge.on_gpu:
             return self._given
@@ -185,7 +184,7 @@ class _OneStep:
         return tuple(sorted({*self._given, self._shown, *timed}, key=lambda case: (math.prod(case.shape), str(case))))
 
     def _correctness(self) -> tuple[Part, Case | Endless | NoKernel | None]:
-        """The part, and what failed: a case; the reason where there is no kernel of the step at all."""
+        """Return the part, and the failure: a case, or the reason that there is no kernel of the step."""
         judge, number, said = self._judge, 0, ""
         for case in self._compared():
             kernel = self._kernel(case)
@@ -227,7 +226,7 @@ class _OneStep:
         return self._judged[case]
 
     def _explained(self, judged: Judged) -> Judged:
-        """The mistake seen on a GPU, with the page of the simulator's finding at a small size, if there is one."""
+        """Return a mistake seen on a GPU with the page of the simulator's finding at a small size, if any."""
         judge = self._judge
         if not judge.on_gpu or judged.page:
             return judged
@@ -243,7 +242,7 @@ class _OneStep:
         return replace(judged, said=f"{judged.said}; the simulator finds: {found.said}", page=found.page)
 
     def _look_at_large(self, tolerance: tuple[float, float] | None) -> str:
-        """Ask for the grid of a large problem, where the step has one; what is wrong with its D, in a sentence."""
+        """Request the grid of a large problem if the step has one; return the error in its D as a sentence."""
         if STEPS[self._step].free != "MNK" or self._step not in JUDGED_BY_GRID:
             return ""
         large = self._kernel(Case(LARGE))
@@ -252,7 +251,7 @@ class _OneStep:
         return self._grid.wrong if self._grid is not None else ""
 
     def _performance(self, right: bool) -> tuple[Part, Shape | None]:
-        """The part, and the shape at which the kernel is too slow or has no time."""
+        """Return the part, and the shape at which the kernel is too slow or has no time."""
         judge, slower = self._judge, self._judge.rules.steps[self._step].slower
         sentences: list[str] = []
         slow = None
@@ -274,7 +273,7 @@ class _OneStep:
         return Part("performance", slow is None, 0.0 if slow else 1.0, said), slow
 
     def _timed(self, shape: Shape) -> tuple[Kernel, float, Mapping[str, float]] | NoKernel:
-        """The kernel for a shape, its time and the times of good kernels, in microseconds."""
+        """Return the kernel for a shape, its time and the times of good kernels, in microseconds."""
         judge, case = self._judge, Case(shape, timed=False)
         kernel = self._kernel(case)
         if isinstance(kernel, NoKernel):
@@ -311,7 +310,7 @@ class _OneStep:
         return Part("implementation", True, 1.0, f"uses what step {self._step} teaches")
 
     def _looked_at(self) -> Iterator[Case]:
-        """The problems beside the one that shows the step's lesson: those of a size that the rules name."""
+        """Yield the further problems for the step's features, of a size that the rules name."""
         judge, step = self._judge, self._step
         timed = () if judge.on_gpu else judge.rules.timed(step, full=judge.full)
         sizes = STEPS[step].all_shapes(full=True) if judge.on_gpu or judge.full else judge.rules.steps[step].data
@@ -336,7 +335,7 @@ class _OneStep:
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def _kernel(self, case: Case) -> Kernel | NoKernel:
-        """The kernel for a case, or why there is none."""
+        """Return the kernel for a case, or the reason that there is none."""
         case = replace(case, timed=False)
         if case not in self._kernels:
             self._kernels[case] = self._built(case)
@@ -368,12 +367,12 @@ def _refused(step: int, refused: Refused) -> NoKernel:
 
 
 def _unjudged(why: str) -> tuple[Part, ...]:
-    """The parts that were not looked at."""
+    """Return the parts that were not inspected."""
     return tuple(Part(name, None, 0.0, why) for name in PARTS[1:])
 
 
 def _lost(name: str, error: Lost) -> Part:
-    """A part that the judge failed at."""
+    """Return a part at which the judge failed."""
     return Part(name, None, 0.0, f"not graded: {error}", lost=True)
 
 
@@ -382,12 +381,12 @@ def _pages(page: str) -> tuple[str, ...]:
 
 
 def _at(case: Case) -> str:
-    """A case as a reader sees it."""
+    """Return a case as text for a reader."""
     return f"{shape_text(case.shape)} on {case.sms} SMs" if case.sms else shape_text(case.shape)
 
 
 def _against(us: float, good: Mapping[str, float]) -> str:
-    """A time, and how it compares with the longest of the good ones."""
+    """Return a time, and its ratio to the longest of the good times."""
     source, best = max(good.items(), key=lambda item: item[1])
     more = us / best - 1
     compared = f"{abs(more):.0%} {'more' if more > 0 else 'less'} than" if round(abs(more), 2) else "as long as"

@@ -1,6 +1,6 @@
-"""When hand-ins were handed in: as a course system says in a table, or as their files say.
+"""The submission times of hand-ins, from a course system's table or from their files.
 
-A time that is not known stays unknown; nothing guesses one. A time without a zone is one of the zone of the due date.
+An unknown time is not guessed. A time without a zone is in the zone of the due date.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from .rules import Lateness
 from .text import plain_line
 
 OF_FILES = "mtime"
-"""In the place of a table: the times of the files."""
+"""The argument in place of a table that selects the files' times."""
 EXAMPLE = "2026-12-01T23:59:00Z"
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)? ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII | re.IGNORECASE
 )
 _QUOTED = re.compile(r'"[^"]*"')
 _NAMES, _TIMES = ("hand-in", "file", "name"), ("handed in", "submitted", "time")
-"""Headers of the two columns that are read. Without them, they are the first two."""
+"""The headers of the two columns that are read, by default the first two."""
 _NO_FILE_IS_OLDER = datetime(2020, 1, 1, tzinfo=timezone.utc).timestamp()
-"""Archives give 1970 or 1980 to a file whose time they do not store."""
+"""The earliest credible time, since archives use 1970 or 1980 for a file without a stored time."""
 
 
 class SubmittedError(ValueError):
-    """A table of times that cannot be used. The message is one sentence: the line, and what to write."""
+    """The error for an unusable table of times; one sentence states the line and the fix."""
 
 
 Times = Callable[[Entry, HandIn | None], float | None]
-"""When an entry was handed in, in seconds since 1970; None where that is not known. The hand-in is None where it cannot
+"""When an entry was handed in, in seconds since 1970; None if that is not known. The hand-in is None if it cannot
 be read."""
 
 
 def parse_time(text: str) -> datetime:
-    """`2026-12-01T23:59:00Z`, also without seconds, zone or T. A date alone is rejected. Raises `ValueError`."""
+    """Parse `2026-12-01T23:59:00Z`, also without seconds, zone or T, but not a date alone. Raises `ValueError`."""
     match = _TIME.fullmatch(text.strip())
     try:
         if match is None:
@@ -55,24 +55,23 @@ def parse_time(text: str) -> datetime:
 
 
 def seconds_of(time: datetime, rules: Lateness) -> float:
-    """A time in seconds since 1970."""
+    """Return a time in seconds since 1970."""
     zone: tzinfo | None = rules.due.tzinfo if rules.due is not None else None
     return (time if time.tzinfo is not None else time.replace(tzinfo=zone or timezone.utc)).timestamp()
 
 
 def own_time(handin: HandIn) -> float | None:
-    """The time that a hand-in itself gives: its file's time, in the tar, where its author can set it, or on the disk.
-    """
+    """Return the hand-in's own time: its file's, in the tar, where its author can set it, or on the disk."""
     return _of_file(handin.modified)
 
 
 def own_times(entry: Entry, handin: HandIn | None) -> float | None:
-    """`own_time` as `Times`."""
+    """Return `own_time`, as a function of type `Times`."""
     return own_time(handin) if handin is not None else None
 
 
 def times_of_files(entry: Entry, handin: HandIn | None) -> float | None:
-    """The time of the file that was handed in, whatever is in it, as `Times`."""
+    """Return the time of the submitted file, whatever its content, as a function of type `Times`."""
     try:
         return _of_file(file_of(entry.path).stat().st_mtime)
     except (HandInError, OSError):
@@ -80,10 +79,10 @@ def times_of_files(entry: Entry, handin: HandIn | None) -> float | None:
 
 
 def times_of_table(path: Path, entries: Sequence[Entry], rules: Lateness) -> tuple[Times, list[str]]:
-    """The times in a CSV file, and its names that no hand-in has. Raises `SubmittedError`.
+    """Return the times in a CSV file, and its names without a hand-in. Raises `SubmittedError`.
 
     A row has a name and a time. The name is that of a file or folder, with or without its suffix, or the one in the
-    column `hand-in` of grades.csv. A time may be empty, where it is not known.
+    column `hand-in` of grades.csv. An unknown time may be empty.
     """
     found: dict[str, float | None] = {}
     lines: dict[str, int] = {}
@@ -111,7 +110,7 @@ def _of_file(modified: float | None) -> float | None:
 
 
 def _by_name(entries: Sequence[Entry]) -> Mapping[str, Entry]:
-    """The entries by each name that is theirs alone."""
+    """Return the entries by each of their unambiguous names."""
     found: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
         for name in {unicodedata.normalize("NFC", name) for name in (entry.name, entry.path.name, stem(entry.path))}:
@@ -120,7 +119,7 @@ def _by_name(entries: Sequence[Entry]) -> Mapping[str, Entry]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The line, the name and the time of each row that has one."""
+    """Yield the line, the name and the time of each row with a name and time."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -149,7 +148,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _columns(header: Sequence[str]) -> tuple[int, int] | None:
-    """The columns that a first row names, or the first two of a header of other words; None where it has a time."""
+    """Return the columns named by a first row, or the first two of another header; None for a row with a time."""
     words = [cell.casefold() for cell in header]
     name, time = (next((words.index(word) for word in known if word in words), None) for known in (_NAMES, _TIMES))
     if name is not None and time is not None:

@@ -1,4 +1,4 @@
-"""A class as tables for a spreadsheet, in which no cell is a formula, whatever a student has written."""
+"""Tables of a class for a spreadsheet, without formulas in any cell, whatever a student wrote."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ _SIGNS = "=+\\-@＝＋－＠﹦﹢﹣﹫⁺⁻⁼₊₋₌"
 """The characters that begin a formula, with their full-width, small, raised and lowered forms."""
 _BLANK = r"[\s\u200b-\u200f\u2060\ufeff\"']*"
 _FORMULA = re.compile(rf"(?:^|(?<=[;\t]))(?={_BLANK}[{_SIGNS}])|^(?={_BLANK}\t)")
-"""Where a formula may begin: in a cell, or behind what separates the cells of a table in some countries."""
+"""The position where a formula may begin: at a cell's start, or after a cell separator of some locales."""
 _NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
 def grades_csv(found: Class, steps: Sequence[int]) -> str:
-    """A row for each hand-in: its score, each step's score, the time of submission, and the reason if nothing was
-    graded.
-    """
+    """Return a row for each hand-in: its score, the steps' scores, the submission time, and the reason if ungraded."""
     of_steps = [f"step {step}" for step in steps]
     rows: list[list[str]] = [
         ["hand-in", "file", "score", "of", *of_steps, "handed in", "days late", "problem", "sha256"]
@@ -44,7 +42,7 @@ def grades_csv(found: Class, steps: Sequence[int]) -> str:
 
 
 def alike_csv(alike: Sequence[Likeness], files: Mapping[str, str] = _NO_FILES) -> str:
-    """A row for each pair of hand-ins that are alike. files: by name, those that were handed in."""
+    """Return a row for each pair of similar hand-ins. files: the submitted files, by name."""
     rows = [["hand-in", "and", "share", "same file", "steps", "file", "and file"]]
     for pair in alike:
         steps = " ".join(f"{step}:{share:.2f}" for step, share in pair.steps)
@@ -80,5 +78,5 @@ def _csv(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """The text in a line, with an apostrophe where a spreadsheet would begin a formula."""
+    """Return the text as a line, with an apostrophe before a formula's beginning."""
     return _FORMULA.sub("'", re.sub(r"[\r\n]+", " ", text))

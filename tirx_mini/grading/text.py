@@ -1,23 +1,25 @@
-"""Text of a hand-in, made fit for terminals, pages and files."""
+"""Sanitised text of a hand-in for terminals, pages and files."""
 
 from __future__ import annotations
 
 import unicodedata
 
 MOST_TEXT = 8000
-"""Characters of one page."""
+"""The maximum number of characters of one page."""
 MOST_LINE = 200
 _KEPT = "\n\t"
 _BAD = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode's categories of control, formatting, surrogate, private and unassigned characters, and of separators."""
+"""The Unicode categories of control, formatting, surrogate, private and unassigned characters, and separators."""
 
 _JOINERS = "\u200c\u200d"
-"""Of letters and signs that are written as one, also in people's names."""
+"""The joiners of combined letters and signs, which also occur in people's names."""
 
 
 def plain_text(text: str, most: int = MOST_TEXT) -> str:
-    """The text, of at most so many characters, in which what a terminal obeys, or what changes how the rest reads, is
-    written as Python writes it: a terminal's escape is four characters, \\x1b."""
+    """Return at most `most` characters of the text, with control characters as Python escapes.
+
+    Terminal controls, and characters that change the display of other text, become visible: ESC is four characters,
+    \\x1b."""
     cut = len(text) > most
     found = "".join(map(_shown, text[:most].replace("\r\n", "\n")))
     return found + ("\n(the rest is cut)" if cut else "")
@@ -30,7 +32,7 @@ def _shown(character: str) -> str:
 
 
 def plain_line(text: str, most: int = MOST_LINE) -> str:
-    """The same in one line."""
+    """Return text sanitised as by `plain_text`, in one line."""
     found = " ".join(plain_text(text[:most]).split())
     return found + "…" if len(text) > most else found
 
@@ -41,6 +43,6 @@ def shown_name(name: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """A byte that is no text, as Python has it in the names of files, is `\\xff`."""
+    """Return the escape of a character, such as `\\xff` for an undecodable byte of a file name."""
     code = ord(character)
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else character.encode("unicode_escape").decode()

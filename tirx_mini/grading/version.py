@@ -1,4 +1,4 @@
-"""The version of the judge: of everything on which results depend beside the kernel and the rules."""
+"""The version of the judge, covering all inputs of results except the kernel and the rules."""
 
 from __future__ import annotations
 

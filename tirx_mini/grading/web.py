@@ -1,4 +1,4 @@
-"""A grade as one page of HTML: no scripts, no network, legible in light and dark and without the style sheet."""
+"""A grade as one HTML page without scripts or network access, legible in light, dark and unstyled form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADS = ("Step", "", "Right", "Fast", "Uses it", "Points", "Of")
 
 
 def grade_html(graded: Graded) -> str:
-    """The page."""
+    """Return the page."""
     title = headline(graded).plain
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -115,7 +115,7 @@ def _points(score: float | None, of: float) -> str:
 
 
 def _block(text: str, name: str) -> str:
-    """Lines in a fixed font, which a keyboard can scroll."""
+    """Return lines in a fixed font that a keyboard can scroll."""
     return f'<pre tabindex="0" role="region" aria-label="{escape(name)}">{escape(text.rstrip())}</pre>'
 
 
