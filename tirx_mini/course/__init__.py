@@ -1,8 +1,8 @@
-"""The course: its steps, their kernels in files, and what one of them does in the simulator.
+"""The course: its steps, the kernels in files, and their behaviour in the simulator.
 
-A room of its own because it stands above `driver`, which it calls, and below `commands`, which only read command lines.
+It is a separate room above `driver`, which it calls, and below `commands`, which only parse command lines.
 
-`STEPS` says what the steps are and at which sizes they are judged; `load_kernels` finds their kernels in a file or a
+`STEPS` lists the steps and their judged sizes; `load_kernels` finds their kernels in a file or a
 folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step at one size, `check_kernel` any kernel;
 `measured_times` has the times of the steps on a GPU, and `findings_book` the meaning of each code.
 """

@@ -1,4 +1,4 @@
-"""The book of findings, `docs/findings.md`: a section for each code, with an example that leads to it."""
+"""The book of findings, `docs/findings.md`, with a section and a triggering example for each code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Example:
-    """A fenced block. language: "python" or "diff". info: the words after it on the fence."""
+    """A fenced block. language: "python" or "diff". info: the remaining words on the fence."""
 
     language: str
     info: str
@@ -23,7 +23,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Section:
-    """One code: its heading and all below it, as Markdown."""
+    """The section of one code: its heading and content, as Markdown."""
 
     code: str
     text: str
@@ -39,7 +39,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Book:
-    """The sections by code, in their order."""
+    """The sections by code, in document order."""
 
     sections: Mapping[str, Section]
 
@@ -52,5 +52,5 @@ class Book:
 
 
 def findings_book() -> Book:
-    """The book that the package carries."""
+    """Return the package's book of findings."""
     return Book.parse(resource("docs/findings.md").read_text(encoding="utf-8"))

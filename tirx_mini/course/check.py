@@ -1,4 +1,4 @@
-"""Checking one kernel: its runs in the simulator, and its product if it multiplies matrices."""
+"""The check of one kernel: its runs in the simulator, and the product of a matrix multiplication."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .meter import WatchShare
 from .steps import Shape
 
 LARGEST_TRACED = 2048
-"""The size of the largest square product of which a check records the timeline."""
+"""The size of the largest square product whose timeline a check records."""
 _LARGEST_INTEGER = 8
-"""Integer arguments are random numbers below it: they may be indices."""
+"""The exclusive upper bound of random integer arguments, which may be indices."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Checked:
     report: of the simulator.
     product: of a matrix multiplication that ran to its end, its error.
     wrong: the finding about a wrong product.
-    exploration: if all orders of events were asked for, what they showed.
-    filled: the open TODOs for which the reference's code stood.
+    exploration: the result of all orders of events, if requested.
+    filled: the open TODOs that the reference's code replaced.
     """
 
     report: Report
@@ -54,15 +54,15 @@ class Checked:
         return self.report.ok and self.wrong is None
 
     def told(self) -> Checked:
-        """The same, whose report says whose code was checked."""
+        """Return the same outcome with a report that attributes the checked code."""
         return self if self.filled is None else replace(self, report=self.filled.told(self.report))
 
     def _repr_html_(self) -> str:
-        """The display of a notebook: the report, with the finding about a wrong product."""
+        """Return the notebook display: the report, with the finding about a wrong product."""
         return report_html(self.report, self.wrong)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report's object, with "product"; its verdict is "wrong" if the product is, and nothing else happened."""
+        """Return the report's object with "product"; the verdict is "wrong" if only the product is."""
         data = as_dict(self.report)
         if self.exploration is not None:
             explored = as_dict(self.exploration)
@@ -93,11 +93,11 @@ def check_file(
     watch: WatchShare | None = None,
     fill: bool = False,
 ) -> Checked:
-    """Check the kernel that `ref` names. A mistake that keeps it from being built is a finding of the report.
+    """Check the kernel that `ref` names; a mistake that prevents its construction becomes a finding.
 
     size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
     constant of the file that holds their number gets this value. constants: as in `load_module`. fill: whether the
-    reference's code stands for the open TODOs of a step in which at least one is filled in. The others: as in
+    reference's code replaces the open TODOs of a step in which at least one is filled in. The others: as in
     `check_kernel`. Raises what both raise, except `TirxError`.
     """
     spec = gpu_spec(gpu).with_sms(sms)
@@ -130,9 +130,9 @@ def check_kernel(
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
-    What a program in TileLang computes is not compared: its B may be transposed or not.
+    The product of a TileLang program is not compared, because its B may be transposed or not.
 
-    name: the kernel's name in the report. schedules: how many orders of events to try, from `seed` on. limit: explore
+    name: the kernel's name in the report. schedules: the number of event orders to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
     gigabytes. watch: as that of a `Meter`. arguments: the random data, for a caller who reads the results; by default
@@ -162,7 +162,7 @@ def check_kernel(
 
 
 def shares(kernel: PrimFunc | None, watch: WatchShare | None) -> Watch | None:
-    """`watch` as the simulator calls it: of a matrix multiplication, the share of its operations counts, too."""
+    """Return `watch` in the simulator's form, which for a matrix multiplication includes the share of operations."""
     if watch is None:
         return None
     shape = None if kernel is None else product_shape(kernel)
@@ -177,7 +177,7 @@ def _small(kernel: PrimFunc) -> bool:
 
 
 def product_text(checked: Checked) -> str:
-    """One sentence about a kernel in which nothing went wrong: the schedules that were tried, and its rounding."""
+    """Return a sentence about a kernel without errors: the tried schedules, and its rounding."""
     report = checked.report
     tried = f"{report.schedules} schedule{'s' * (report.schedules != 1)}"
     explored = checked.exploration
@@ -202,7 +202,7 @@ def product_text(checked: Checked) -> str:
 
 
 def make_arguments(kernel: PrimFunc) -> list[npt.NDArray]:
-    """Random arrays for the buffers of a kernel. The D of a product is full of NaN: an element not written shows.
+    """Return random arrays for the buffers of a kernel; the D of a product is NaN, to show unwritten elements.
 
     Raises `ArgumentError` for a scalar parameter.
     """
@@ -221,7 +221,7 @@ def make_arguments(kernel: PrimFunc) -> list[npt.NDArray]:
 
 
 def random_array(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> npt.NDArray:
-    """Random numbers of a dtype: integers are small, since they may be indices."""
+    """Return random numbers of a dtype; integers are small, since they may be indices."""
     if dtype.kind in "iub" or dtype.name.startswith(("int", "uint")):
         return rng.integers(0, 2 if dtype.kind == "b" else _LARGEST_INTEGER, shape).astype(dtype)
     return rng.standard_normal(shape, dtype=np.float32).astype(dtype)

@@ -1,6 +1,6 @@
-"""The constants of a kernel file, as ``PIPE_DEPTH = 2``, and the same file with other values for them.
+"""The constants of a kernel file, as ``PIPE_DEPTH = 2``, and the substitution of other values.
 
-A constant is a name that the file gives a literal: in the module, in a factory before its kernel, or as the default of
+A constant is a name that is assigned a literal: in the module, in a factory before its kernel, or as the default of
 a factory's parameter. Names that are computed from constants, as ``TMA_BYTES``, follow when the file is executed.
 """
 
@@ -22,12 +22,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class ConstantError(ValueError):
-    """A constant that a kernel does not have, or a value that it cannot take; the message is one sentence."""
+    """The error for a constant that a kernel lacks, or an invalid value; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """The place in the source that gives a name its value: `value` is `node.field`, or an item of it."""
+    """The source location of a constant's value: `value` is `node.field`, or an item of it."""
 
     name: str
     value: ast.expr
@@ -37,7 +37,7 @@ class _Place:
 
     @property
     def literal(self) -> Constant | None:
-        """The value, where it is written out; None for a computed one."""
+        """The value of a literal, or None for a computed value."""
         try:
             value = ast.literal_eval(self.value)
         except ValueError:
@@ -53,12 +53,12 @@ class _Place:
 
 
 def parse_file(path: Path, source: bytes | None = None) -> ast.Module:
-    """The syntax tree of a Python file; raises `SyntaxError`. source: its text, where it is not to be opened."""
+    """Return the syntax tree of a Python file; raises `SyntaxError`. source: its text, if it must not be opened."""
     return ast.parse(path.read_bytes() if source is None else source, str(path))
 
 
 def set_sm_count(tree: ast.Module, sms: int) -> None:
-    """Let the constants that hold the number of a whole GPU's multiprocessors hold `sms`.
+    """Set the constants that hold a full GPU's multiprocessor count to `sms`.
 
     Such a constant has "SM" in its name, and its value is written as the number of a modelled GPU.
     """
@@ -69,7 +69,7 @@ def set_sm_count(tree: ast.Module, sms: int) -> None:
 
 
 def set_constants(tree: ast.Module, values: Mapping[str, Constant]) -> set[str]:
-    """Give the constants of these names other values, wherever the tree defines them; the names that it defines."""
+    """Set the named constants wherever the tree defines them, and return the names found."""
     found: set[str] = set()
     for place in _places(tree):
         if place.name in values and place.literal is not None:
@@ -79,12 +79,12 @@ def set_constants(tree: ast.Module, values: Mapping[str, Constant]) -> set[str]:
 
 
 def constants_of(tree: ast.Module, function: str) -> dict[str, Constant]:
-    """The constants that a function of the module reads, itself or through what it reads, by name."""
+    """Return the constants that a function of the module reads, directly or indirectly, by name."""
     return {place.name: place.literal for place in _read_by(tree, function) if place.literal is not None}
 
 
 def converted(tree: ast.Module, function: str, name: str, text: str) -> Constant:
-    """`text` as a value of the constant `name` that a function reads. Raises `ConstantError`."""
+    """Convert `text` to a value of the constant `name` that a function reads. Raises `ConstantError`."""
     known = constants_of(tree, function)
     if name not in known:
         raise ConstantError(_unknown(tree, function, name, known))
@@ -115,7 +115,7 @@ def _unknown(tree: ast.Module, function: str, name: str, known: Mapping[str, Con
 
 
 def _places(tree: ast.Module) -> Iterator[_Place]:
-    """All names that the module, and the functions in it other than kernels, give a value."""
+    """Yield all names assigned in the module and in its functions other than kernels."""
     yield from _assigned(tree.body)
     for function in _functions(tree.body):
         yield from _defaults(function)
@@ -128,7 +128,7 @@ def _functions(body: Sequence[ast.stmt]) -> list[_Function]:
 
 
 def _assigned(body: Sequence[ast.stmt]) -> Iterator[_Place]:
-    """The names that statements give a value, once each: another assignment makes it a variable."""
+    """Yield the names that statements assign exactly once; a further assignment makes a name a variable."""
     places = [place for node in body for place in _targets(node)]
     names = [place.name for place in places]
     yield from (place for place in places if names.count(place.name) == 1)
@@ -150,7 +150,7 @@ def _targets(node: ast.stmt) -> Iterator[_Place]:
 
 
 def _defaults(function: _Function) -> Iterator[_Place]:
-    """The parameters of a function that have a default."""
+    """Yield the parameters of a function that have a default."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     first = len(positional) - len(arguments.defaults)
@@ -162,12 +162,12 @@ def _defaults(function: _Function) -> Iterator[_Place]:
 
 
 def _is_kernel(function: _Function) -> bool:
-    """Return whether it is a kernel, whose source the front end reads from the file itself."""
+    """Return whether a function is a kernel, whose source the front end reads from the file itself."""
     return any("prim_func" in _names(decorator) for decorator in function.decorator_list)
 
 
 def _names(node: ast.AST) -> set[str]:
-    """The names and attributes in a part of the tree."""
+    """Return the names and attributes in a subtree."""
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for part in ast.walk(node)
@@ -176,7 +176,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _read_by(tree: ast.Module, function: str) -> list[_Place]:
-    """The assignments of the names that a function of the module reads, directly or through others."""
+    """Return the assignments of the names that a function of the module reads, directly or indirectly."""
     functions = {node.name: node for node in _functions(tree.body)}
     places = {place.name: place for place in _assigned(tree.body)}
     found: list[_Place] = []

@@ -1,4 +1,4 @@
-"""Fill-in: the reference's statements stand for the open TODOs of a step, so that the others can be checked."""
+"""Fill-in of open TODOs by the reference's statements, so that the rest of a step can be checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .todos import Todo, architecture_in, todos_in
 
 @dataclass(frozen=True)
 class Filled:
-    """The open TODOs of a step, and the statements that stand for them.
+    """The open TODOs of a step, and the statements that replace them.
 
     step: of the factory. of: how many TODOs the step has.
     open: those that are open, by number.
@@ -31,17 +31,17 @@ class Filled:
 
     @property
     def yours(self) -> str:
-        """As in "5 of 12 yours"."""
+        """Return the share of the user's TODOs, as in "5 of 12 yours"."""
         return f"{self.of - len(self.open)} of {self.of} yours"
 
     def __str__(self) -> str:
-        """A sentence about whose code is checked."""
+        """Return a sentence about the origin of the checked code."""
         named = ", ".join(f"{number} (line {todo.line})" for number, todo in self.open.items())
         todos = "TODO" if len(self.open) == 1 else "TODOs"
         return f"step {self.step}: {self.yours}; the reference's code stands for {todos} {named}"
 
     def told(self, report: Report) -> Report:
-        """`report`, which says how much is the reader's, with a note at each finding in code that is not."""
+        """Return `report` with the user's share of the code, and a note at each finding in other code."""
         return replace(report, yours=self.yours, findings=tuple(map(self._told, report.findings)))
 
     def _told(self, finding: Finding) -> Finding:
@@ -54,10 +54,10 @@ class Filled:
 
 
 def filling(path: Path, name: str) -> Filled | None:
-    """The fill-in for the factory `name` of a student's file, as in "hgemm_v7".
+    """Return the fill-in for the factory `name` of a student's file, as in "hgemm_v7".
 
-    None for a step in which no TODO is open, in which all are, or in which one was begun and is not finished; and for a
-    file that is no student's.
+    The result is None for a step with no open TODO, with only open TODOs, or with an unfinished one; and for other
+    files.
     """
     step = step_of(name)
     if step is None or not path.is_file():
@@ -73,7 +73,7 @@ def filling(path: Path, name: str) -> Filled | None:
 
 
 def _by_line(step: int, arch: str, hints: tuple[Hints, ...], mine: Mapping[int, Todo]) -> Mapping[int, StandIn]:
-    """The reference's statements for each open TODO."""
+    """Return the reference's statements for each open TODO."""
     file = reference_file(step, arch)
     text = file.read_text(encoding="utf-8")
     found = places(hints, kernel_of(ast.parse(text), step), text.splitlines())

@@ -27,7 +27,7 @@ from .kernels import KernelFileError, step_of
 from .todos import Todo
 
 LEVELS = 3
-"""How many hints there are for a TODO; the last one is the code."""
+"""The number of hints for a TODO; the last one is the code."""
 
 _SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"^<!-- code: (?:after `([^`\n]*)`: )?`([^`\n]*)`(?: until `([^`\n]*)`)? -->$", re.MULTILINE)
@@ -60,7 +60,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a TODO's code in a reference: `block[first:end]`."""
+    """The location of a TODO's code in a reference: `block[first:end]`."""
 
     block: list[ast.stmt]
     first: int
@@ -72,9 +72,9 @@ class Place:
 
 
 def hints_of(step: int, arch: str, folder: Path | None = None) -> tuple[Hints, ...]:
-    """The hints for the TODOs of a step, in their order. arch: the folder of its reference, as in "sm90".
+    """Return the hints for the TODOs of a step in order. arch: the folder of its reference, as in "sm90".
 
-    folder: where the files are, other than those that the package carries. Empty for a step that has none.
+    folder: an alternative folder of the files. The result is empty for a step without hints.
     """
     folder = folder or resource("docs/hints")
     path = folder / arch / f"step{step:02}.md"
@@ -92,9 +92,9 @@ def _sections(text: str, name: str) -> Iterator[Hints]:
 
 
 def plain_links(text: str, base: str = "docs") -> str:
-    """Markdown whose links are written out: "[barriers](../../concepts/a.md)" is "barriers (docs/concepts/a.md)".
+    """Return Markdown with links as text: "[barriers](../../concepts/a.md)" is "barriers (docs/concepts/a.md)".
 
-    Links to the glossary are only their words.
+    Links to the glossary become their plain words.
     """
 
     def written(match: re.Match[str]) -> str:
@@ -107,7 +107,7 @@ def plain_links(text: str, base: str = "docs") -> str:
 
 
 def matched(hints: Sequence[Hints], todos: Sequence[Todo]) -> Mapping[int, Todo]:
-    """The TODO of a file that each of the hints is about, by the hints' numbers.
+    """Return the TODO of a file for each hint number.
 
     A TODO belongs to the hints with whose title its comment begins. An open one whose comment is gone or changed
     belongs to the next that has none. Hints without a TODO are about one that is filled in, and whose comment is gone.
@@ -134,7 +134,7 @@ def _begins(text: str, title: str) -> bool:
 
 
 def reference_file(step: int, arch: str) -> Path:
-    """The file of a step's reference. arch: its folder, as in "sm90"."""
+    """Return the file of a step's reference. arch: its folder, as in "sm90"."""
     found = sorted((resource("kernels_ref") / arch).glob(f"step{step:02}_*.py"))
     if not found:
         raise KernelFileError(f"there is no reference of step {step}")
@@ -142,16 +142,16 @@ def reference_file(step: int, arch: str) -> Path:
 
 
 def kernel_of(module: ast.Module, step: int) -> ast.FunctionDef:
-    """The definition of the kernel in ``hgemm_v{step}``."""
+    """Return the definition of the kernel in ``hgemm_v{step}``."""
     functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
     factory = next(function for function in functions if step_of(function.name) == step)
     return next(node for node in factory.body if isinstance(node, ast.FunctionDef))
 
 
 def places(hints: Sequence[Hints], kernel: ast.FunctionDef, lines: Sequence[str]) -> list[Place]:
-    """The place of each TODO's code in a reference's kernel. lines: those of its file.
+    """Return the location of each TODO's code in a reference's kernel. lines: the lines of its file.
 
-    Raises `ValueError` if the statements that the hints name are not there, in that order.
+    Raises `ValueError` if the statements that the hints name do not occur in that order.
     """
     found: list[Place] = []
     line = 0
@@ -171,7 +171,7 @@ def places(hints: Sequence[Hints], kernel: ast.FunctionDef, lines: Sequence[str]
 
 
 def _next(kernel: ast.FunctionDef, words: str, line: int, lines: Sequence[str]) -> Place:
-    """The first statement below a line that begins with these words."""
+    """Return the first statement below a line that begins with these words."""
     for place in _statements(kernel.body):
         if _line(place) > line and _starts(place, words, lines):
             return place
@@ -179,7 +179,7 @@ def _next(kernel: ast.FunctionDef, words: str, line: int, lines: Sequence[str]) 
 
 
 def code_of(hint: Hints, hints: Sequence[Hints], step: int, arch: str) -> str:
-    """Hint 3: the lines that the reference has in the place of the TODO, indented as there, with their comments."""
+    """Return hint 3: the reference's lines for the TODO, with their indentation and comments."""
     text = reference_file(step, arch).read_text(encoding="utf-8")
     lines = text.splitlines()
     place = places(hints, kernel_of(ast.parse(text), step), lines)[hint.number - 1]
@@ -190,7 +190,7 @@ def code_of(hint: Hints, hints: Sequence[Hints], step: int, arch: str) -> str:
 
 
 def _statements(block: list[ast.stmt]) -> Iterator[Place]:
-    """Every statement of a block and of the blocks in it, from top to bottom."""
+    """Yield every statement of a block and its nested blocks, from top to bottom."""
     for index, statement in enumerate(block):
         yield Place(block, index, index + 1)
         for name in _BLOCKS:
@@ -208,6 +208,6 @@ def _starts(place: Place, words: str, lines: Sequence[str]) -> bool:
 
 
 def _top(statement: ast.stmt) -> int:
-    """The line at which a statement begins, its decorators included."""
+    """Return the line at which a statement begins, including its decorators."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

@@ -1,4 +1,4 @@
-"""One kernel by file and name: ``gemm_kernels.py:hgemm_v7``."""
+"""References to one kernel by file and name: ``gemm_kernels.py:hgemm_v7``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelRef:
 
     @staticmethod
     def parse(text: str) -> KernelRef:
-        """``file.py:name`` or ``file.py``. Drive letters of Windows paths are part of the path."""
+        """Parse ``file.py:name`` or ``file.py``; drive letters of Windows paths are part of the path."""
         path, colon, name = text.rpartition(":")
         if not colon or not name.isidentifier() or len(path) == 1:
             return KernelRef(Path(text))
@@ -49,13 +49,13 @@ def load_kernel(
     constants: Mapping[str, Constant] = NO_CONSTANTS,
     filled: Filled | None = None,
 ) -> PrimFunc:
-    """The kernel that `ref` names: a ``@Tx.prim_func`` itself, or the kernel of a factory ``f(M, N, K)`` for a shape.
+    """Return the kernel that `ref` names: a ``@Tx.prim_func``, or the kernel of a factory ``f(M, N, K)``.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
     filled: the statements for open TODOs of the factory.
 
-    Raises `KernelFileError` for a file or name that leads to no kernel, `TirxError` for a mistake in the kernel,
-    `ValueError` for a shape that it does not take.
+    Raises `KernelFileError` for a file or name without a kernel, `TirxError` for a mistake in the kernel,
+    `ValueError` for a shape that the kernel does not accept.
     """
     module = load_module(ref.path, sms=sms, constants=constants)
     found = getattr(module, _choose(ref, module))
@@ -72,18 +72,18 @@ def load_kernel(
 
 
 def _stand_ins(factory: Callable[..., object], filled: Filled | None) -> tuple[str, Mapping[int, StandIn]]:
-    """The file of a factory, and the statements for each `...` in it."""
+    """Return the file of a factory, and the replacement statements for each `...` in it."""
     code = getattr(factory, "__code__", None)
     return ("", {}) if code is None or filled is None else (code.co_filename, filled.by_line)
 
 
 def named_kernel(ref: KernelRef) -> KernelRef:
-    """`ref` with the name of the file's only kernel where it has none; raises as `load_kernel`."""
+    """Return `ref` with the name of the file's only kernel if it has none; raises as `load_kernel`."""
     return ref if ref.name else KernelRef(ref.path, _choose(ref, load_module(ref.path)))
 
 
 def _choose(ref: KernelRef, module: ModuleType) -> str:
-    """The name in the module that `ref` means."""
+    """Return the name in the module that `ref` denotes."""
     kernels = {
         name: value
         for name, value in vars(module).items()

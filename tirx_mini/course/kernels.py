@@ -25,7 +25,7 @@ from .steps import STEPS
 from .todos import hint_at
 
 Factory = Callable[..., PrimFunc]
-"""``hgemm_vN(M, N, K, dtype="float16")``: the kernel for that shape."""
+"""The factory ``hgemm_vN(M, N, K, dtype="float16")`` of the kernel for a shape."""
 
 NO_CONSTANTS: Mapping[str, Constant] = MappingProxyType({})
 
@@ -33,11 +33,11 @@ _FACTORY = re.compile(r"hgemm_v(\d+)")
 
 
 class KernelFileError(Exception):
-    """A kernel file that cannot be used; the message is one sentence for the user."""
+    """The error for an unusable kernel file; the message is one sentence for the user."""
 
 
 def step_of(name: str) -> int | None:
-    """The step that a factory is for, by its name: 7 for "hgemm_v7"; None for any other name."""
+    """Return the step of a factory name: 7 for "hgemm_v7", or None for any other name."""
     match = _FACTORY.fullmatch(name)
     return int(match.group(1)) if match else None
 
@@ -50,10 +50,10 @@ def load_kernels(
     constants: Mapping[str, Constant] = NO_CONSTANTS,
     source: bytes | None = None,
 ) -> Mapping[int, Factory]:
-    """The kernel factories in `path` by step number.
+    """Return the kernel factories in `path` by step number.
 
     path: a Python file that defines ``hgemm_vN``, or a folder of such files, directly or under `arch` (`arch_folder`).
-    It can import the modules next to it (`utils`), and `tvm`, for which tirx_mini stands. A factory without the
+    It can import the modules next to it (`utils`), and `tvm`, which is replaced by tirx_mini. A factory without the
     parameter `dtype` is one for float16. sms, constants: as in `load_module`. source: the text of a file that cannot be
     opened any more.
 
@@ -89,7 +89,7 @@ def _kernel_files(path: Path, arch: str) -> list[Path]:
 def load_module(
     path: Path | str, *, sms: int | None = None, constants: Mapping[str, Constant] = NO_CONSTANTS
 ) -> ModuleType:
-    """The module in a Python file. It can import the modules next to it, and `tvm`, for which tirx_mini stands.
+    """Return the module of a Python file, which can import adjacent modules and, as tirx_mini, `tvm`.
 
     sms: for a GPU with so many multiprocessors; constants that hold the number of a whole GPU's, as
     ``SM_COUNT = 148``, get this value instead. constants: other values for constants of the file, as
@@ -106,7 +106,7 @@ def load_module(
 
 @contextmanager
 def explaining() -> Iterator[None]:
-    """A context for the user's Python: it finds `tvm`, and a mistake in it is raised as `TirxError`, at its line."""
+    """Run user code within the block: it can import `tvm`, and its mistakes become `TirxError` at their lines."""
     try:
         with kernel_imports():
             yield
@@ -120,7 +120,7 @@ def explaining() -> Iterator[None]:
 
 
 def _name_hint(page: TirxError) -> None:
-    """Let the page about a TODO of a step that is not filled in name the command for its hints."""
+    """Add the command for hints to a page about an unfilled TODO of a step."""
     place = page.span.user if page.span is not None else None
     if place is None or page.diagnostic.hint is not None or not Path(place.file).is_file():
         return
@@ -133,25 +133,25 @@ def _name_hint(page: TirxError) -> None:
 
 
 def arch_folder(arch: str) -> str:
-    """The folder of the kernels for an architecture: "sm90" for "sm_90a"."""
+    """Return the folder of the kernels for an architecture: "sm90" for "sm_90a"."""
     return architecture_of(arch).kernels
 
 
 def default_kernels() -> Path:
-    """The reference kernels: `kernels_ref` of the working directory, else the package's own."""
+    """Return the folder of the reference kernels: `kernels_ref` of the working directory, else the package's own."""
     here = Path("kernels_ref")
     return here if here.is_dir() else resource("kernels_ref")
 
 
 def student_file(arch: str = DEFAULT_ARCH) -> Path:
-    """The file that students fill in for an architecture: in the working directory, else in the checkout."""
+    """Return the student file for an architecture: in the working directory, else in the checkout."""
     name = architecture_of(arch).student_file
     here, beside = Path(name), resource(name)
     return beside if beside.is_file() and not here.is_file() else here
 
 
 def read_kernels(path: Path) -> str:
-    """The text of a student's file. Raises `KernelFileError` if there is none."""
+    """Return the text of a student's file. Raises `KernelFileError` if there is none."""
     if path.is_dir():
         raise KernelFileError(f"{path} is a folder; name the file that you fill in")
     if not path.is_file():
@@ -184,7 +184,7 @@ def _load(
 
 
 def _usable(name: str, factory: Factory) -> Factory:
-    """The factory as everybody calls it, with mistakes explained. One without `dtype` takes float16, its only type."""
+    """Return the factory in its general form, with mistakes explained; one without `dtype` accepts only float16."""
     takes_dtype = _takes_dtype(factory)
 
     @functools.wraps(factory)
@@ -207,7 +207,7 @@ def _takes_dtype(factory: Factory) -> bool:
 
 @contextmanager
 def _importable(root: Path) -> Iterator[None]:
-    """While a kernel file is loaded, it can import the modules beside it, and the kit's `utils` wherever it is."""
+    """Make the modules beside a kernel file, and the kit's `utils`, importable within the block."""
     kit = str(resource_root())
     added = [str(root)] if kit in sys.path else [str(root), kit]
     sys.path[:] = [*added[:1], *sys.path, *added[1:]]

@@ -1,4 +1,4 @@
-"""The ladder: each step's kernel at its sizes, simulated and compared with a float64 product."""
+"""The ladder: the kernel of each step at its sizes, simulated and compared with a float64 product."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .what_if import Assignment, Change, Figures, changes_of
 DTYPES: Mapping[str, np.dtype] = MappingProxyType({
     "float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16),
 })  # fmt: skip
-"""What the steps compute in."""
+"""The element types of the steps."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Task:
 
     kernels: the file or folder that defines the step's kernel.
     gpu: the modelled GPU.
-    schedules: how many orders of events to try.
+    schedules: the number of orders of events to try.
     seed: of the data, and of the first schedule.
-    sms: how many multiprocessors of the GPU are modelled; None for all of them.
+    sms: the number of modelled multiprocessors of the GPU; None for all of them.
     budget: as in `simulate`.
     why: whether to find out what bounds the kernel.
     constants: other values for constants of the kernel's file, by name.
@@ -81,20 +81,20 @@ class Task:
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of the product."""
+        """The number of floating-point operations of the product."""
         m, n, k = self.shape
         return 2 * m * n * k
 
     @property
     def effort(self) -> float:
-        """How long the task takes in comparison with others, roughly."""
+        """The approximate relative duration of the task."""
         return self.flops if self.data else self.flops * _CLOCK_SHARE
 
 
 _CLOCK_SHARE = 0.02
-"""How long a task without data takes, as a share of the same with data, roughly."""
+"""The approximate duration of a task without data, as a share of the same with data."""
 _KEPT = 2048 * 2048
-"""Elements of the largest exact product that is kept for the next step: larger ones would take the memory of a run."""
+"""The elements of the largest exact product that is kept for the next step, to limit memory."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ class Row:
     """The outcome of one task.
 
     verdict: the simulator's; "clock" for a time without values; "wrong" if the result is and no other error happened,
-        "refused" if the kernel does not take the shape, "error" if the file defines no kernel.
-    findings: how many there are, warnings included.
-    codes: theirs, each once, the worst first.
+        "refused" if the kernel does not accept the shape, "error" if the file defines no kernel.
+    findings: the number of findings, including warnings.
+    codes: the distinct codes of the findings, the worst first.
     max_abs_error: of the result, against float64.
     rounding_error: the same for a correctly rounded result.
     time_us: microseconds, as the simulator's clock predicts them.
@@ -112,7 +112,7 @@ class Row:
     peak_share: these as a share of the GPU's peak.
     wall_s: seconds to build and simulate the kernel.
     detail: the page about what is wrong; empty if nothing is.
-    bound, why: the largest term of the time, and the sentence that begins with it; empty where nobody asked.
+    bound, why: the largest term of the time, and the sentence that begins with it; empty if not requested.
     smem_bytes: shared memory of a CTA.
     """
 
@@ -134,7 +134,7 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing is known to be wrong: the product is right, or only the time was predicted."""
+        """Return whether no error is known: the product is right, or only the time was predicted."""
         return self.verdict in ("ok", "clock")
 
 
@@ -152,9 +152,9 @@ def ladder_tasks(
     sms: int | None = None,
     budget: int = BUDGET,
 ) -> list[Task]:
-    """The rows of a table, in its order.
+    """Return the rows of a table, in its order.
 
-    kernels: a file or folder; by default the references. steps: by default all that it defines. size: one size for
+    kernels: a file or folder; by default the references. steps: by default all defined ones. size: one size for
     each step instead of its own. large: also the sizes that the clock alone predicts, without data. full: these, and
     the step's large shapes with their data. sms, budget: as in `Task`. Raises `KernelFileError` if
     there are no kernels, `TirxError` for a mistake in their file, `ValueError` for an unknown GPU.
@@ -173,9 +173,9 @@ def ladder_tasks(
 
 
 def with_timelines(tasks: Sequence[Task], folder: Path, suffix: str = ".html") -> list[Task]:
-    """The tasks, with files in `folder` for their timelines: "step07.html", with the shape where a step has several.
+    """Return the tasks with files in `folder` for their timelines: "step07.html", with a shape if there are several.
 
-    A larger problem than `LARGEST_TRACED` gets none: its timeline is too large for a page.
+    A problem larger than `LARGEST_TRACED` has no file, because its timeline is too large for a page.
     """
     rows = Counter(task.step for task in tasks)
     found: list[Task] = []
@@ -187,7 +187,7 @@ def with_timelines(tasks: Sequence[Task], folder: Path, suffix: str = ".html") -
 
 
 def what_if_tasks(tasks: Sequence[Task], assignments: Sequence[Assignment]) -> list[tuple[int, Change, Task]]:
-    """(index of a task, change, task with the change), for the tasks whose kernels read the constants of `assignments`.
+    """Return (task index, change, changed task) for the tasks whose kernels read the constants of `assignments`.
 
     Raises `ConstantError` if none does, or for a value that a constant cannot take.
     """
@@ -211,13 +211,13 @@ def what_if_tasks(tasks: Sequence[Task], assignments: Sequence[Assignment]) -> l
 
 
 def figures_of_row(row: Row) -> Figures:
-    """The figures of a row, for the comparison with a changed kernel."""
+    """Return the figures of a row, for the comparison with a changed kernel."""
     problem = "" if row.ok else next((line for line in row.detail.splitlines() if line), "")
     return Figures(row.verdict, problem, row.time_us, row.bound, row.smem_bytes)
 
 
 def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]:
-    """(index of a task, its row), each as soon as it is there; `jobs` at a time, the largest first."""
+    """Yield (task index, row) on completion, with `jobs` tasks at a time, the largest first."""
     order = sorted(range(len(tasks)), key=lambda index: -tasks[index].effort)
     if jobs <= 1 or len(tasks) == 1:
         yield from ((index, run_task(tasks[index], jobs)) for index in order)
@@ -228,21 +228,21 @@ def run_tasks(tasks: Sequence[Task], jobs: int = 1) -> Iterator[tuple[int, Row]]
 
 
 def _ended(task: Task) -> Row:
-    """The row of a task whose process did not come to its end."""
+    """Return the row of a task whose process did not finish."""
     detail = "the system ended the process of this row, most likely for its memory: try --jobs 1, or a smaller --size"
     return Row(task.step, task.shape, "error", detail=detail)
 
 
 def run_task(task: Task, jobs: int = 1) -> Row:
-    """Build the kernel, simulate it and judge the result. Never raises for what the kernel did wrong.
+    """Build the kernel, simulate it and judge the result; a mistake of the kernel is reported in the row.
 
-    jobs: how many processes a run of parts may take. Raises `OutputError` where the timeline cannot be written.
+    jobs: the maximum number of processes for partial runs. Raises `OutputError` if the timeline cannot be written.
     """
     return _written(task, *_done(task, jobs))
 
 
 def _written(task: Task, row: Row, timeline: str) -> Row:
-    """The row, once its timeline is written: by this process, as a child may be ended in the middle of a file."""
+    """Write the timeline in this process, since a child may be ended while writing, and return the row."""
     if task.timeline is not None:
         task.timeline.unlink(missing_ok=True)  # an old one would look like this row's
         if timeline:
@@ -251,7 +251,7 @@ def _written(task: Task, row: Row, timeline: str) -> Row:
 
 
 def _done(task: Task, jobs: int = 1) -> tuple[Row, str]:
-    """The row, and the text of its timeline; "" for none."""
+    """Return the row, and the text of its timeline or ""."""
     start = time.perf_counter()
     try:
         kernel = _build(task)
@@ -274,7 +274,7 @@ def _done(task: Task, jobs: int = 1) -> tuple[Row, str]:
 
 
 def _predicted(task: Task, report: Report, wall: float) -> Row:
-    """The row of a run without data."""
+    """Return the row of a run without data."""
     detail = str(report) if report.findings else ""
     row = Row(
         task.step, task.shape, report.verdict, len(report.findings), wall_s=wall, detail=detail, codes=_codes(report)
@@ -287,7 +287,7 @@ def _codes(report: Report) -> tuple[str, ...]:
 
 
 def _timed(task: Task, row: Row, report: Report) -> Row:
-    """The row with the predicted time and rate: where no MMA was executed, that of the product."""
+    """Return the row with the predicted time and rate; without executed MMAs, the rate is the product's."""
     time_us = report.time_us
     if time_us is None:
         return row
@@ -303,7 +303,7 @@ def _build(task: Task) -> PrimFunc:
 
 
 def _data(shape: Shape, dtype: str, seed: int) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
-    """A (M, K) and B (N, K) of random normal numbers, and D (M, N) full of NaN."""
+    """Return A (M, K) and B (N, K) with random normal numbers, and D (M, N) full of NaN."""
     m, n, k = shape
     kind = DTYPES[dtype]
     rng = np.random.default_rng(seed)
@@ -313,7 +313,7 @@ def _data(shape: Shape, dtype: str, seed: int) -> tuple[npt.NDArray, npt.NDArray
 
 @lru_cache(maxsize=1)
 def _exact(shape: Shape, dtype: str, seed: int) -> npt.NDArray[np.float64]:
-    """The exact product of the data of tasks that differ in the step alone, which follow each other."""
+    """Return the exact product of the data, cached for consecutive tasks that differ only in the step."""
     a, b, _ = _data(shape, dtype, seed)
     return exact_product(a, b)
 

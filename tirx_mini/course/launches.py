@@ -1,4 +1,4 @@
-"""Launches of a command line: the arguments, the grid and the block for a program in a file."""
+"""Launches from a command line: the arguments, the grid and the block for a program in a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LaunchText:
 
 
 class LaunchedFiles(Protocol):
-    """The programs of a front end that a command line launches."""
+    """The interface of a front end to programs that a command line launches."""
 
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: object) -> Checked:
         """Run a program, ``FILE:KERNEL``, in the simulator. options: of `simulate`. Raises as `check_file`."""
@@ -55,43 +55,43 @@ def launched_with(program: str) -> LaunchedFiles | None:
 
 
 def file_and_name(program: str) -> tuple[str, str]:
-    """``file.cu:name<float>`` as ("file.cu", "name<float>"). Drive letters of Windows paths are part of the path."""
+    """Split ``file.cu:name<float>`` into ("file.cu", "name<float>"); drive letters are part of the path."""
     match = re.fullmatch(r"(.[^:]*(?::[\\/][^:]*)?)(?::(.*))?", program)
     return (match[1], match[2] or "") if match else (program, "")
 
 
 def zeros(dtype: str, shape: tuple[int, ...]) -> Array:
-    """An array of zeros. Raises `TypeError` for an unknown dtype."""
+    """Return an array of zeros. Raises `TypeError` for an unknown dtype."""
     import ml_dtypes
 
     return np.zeros(shape, np.dtype(getattr(ml_dtypes, dtype, dtype)))
 
 
 def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = zeros) -> tuple[Any, ...]:
-    """The arguments that ``float16[512,512], 2.0, 64`` describes.
+    """Parse the arguments that ``float16[512,512], 2.0, 64`` describes.
 
     ``zeros(int32[8])`` is an array of zeros, ``TensorMap(float16[512,512], box=(64, 128), swizzle=128)`` a tensor map,
-    ``(1, 2.0)`` a structure. array: makes the other arrays. Raises `ValueError` for any other text.
+    ``(1, 2.0)`` a structure. array: the constructor of other arrays. Raises `ValueError` for any other text.
     """
     parts = [part for part in _parts(text) if part]
     return tuple(_argument(part, array) for part in parts)
 
 
 def random_arrays(seed: int = 0) -> Callable[[str, tuple[int, ...]], Array]:
-    """A function that makes random arrays like those of `check`."""
+    """Return a function that makes random arrays like those of `check`."""
     rng = np.random.default_rng(seed)
     return lambda dtype, shape: random_array(rng, zeros(dtype, ()).dtype, shape)
 
 
 def parse_dims(option: str, text: str) -> tuple[int, ...]:
-    """The numbers of a text such as ``8,4``. Raises `ValueError` for any other text."""
+    """Parse the numbers of a text such as ``8,4``. Raises `ValueError` for any other text."""
     if not re.fullmatch(r"\d+(,\d+){0,2}", text):
         raise ValueError(f"{option} {text}: write one to three numbers, as in 8,4")
     return tuple(int(number) for number in text.split(","))
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a text between the commas outside of brackets."""
+    """Split a text at the commas outside brackets."""
     found, depth = [""], 0
     for char in text:
         depth += (char in "[(") - (char in "])")
@@ -110,7 +110,7 @@ def _argument(text: str, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
 
 
 def _value(node: ast.expr, array: Callable[[str, tuple[int, ...]], Array]) -> Any:
-    """The value of an expression. Raises `LookupError` for one that does not describe an argument."""
+    """Return the value of an expression. Raises `LookupError` if it does not describe an argument."""
     if isinstance(node, ast.Name) and node.id in ("nan", "inf"):
         return float(node.id)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
@@ -135,7 +135,7 @@ def _value(node: ast.expr, array: Callable[[str, tuple[int, ...]], Array]) -> An
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of a constant. Raises `LookupError` for anything else."""
+    """Return the value of a constant. Raises `LookupError` for anything else."""
     try:
         return ast.literal_eval(node)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Measured times of the steps: the tables in `docs/`, each of one GPU."""
+"""The measured times of the steps, from the tables in `docs/`, one for each GPU."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class StepTimes:
     entries: Mapping[tuple[int, Shape, str], float]
 
     def ms(self, step: int, shape: Shape, dtype: str) -> float | None:
-        """Milliseconds of a launch; None if the table has no such row."""
+        """Return the milliseconds of a launch, or None if the table has no such row."""
         return self.entries.get((step, shape, dtype))
 
     @staticmethod
     def read(path: Path) -> StepTimes:
-        """A CSV file with the columns M, N, K, dtype, kernel ("step 7", or a peer) and ms; others are ignored."""
+        """Read a CSV file with the columns M, N, K, dtype, kernel ("step 7", or a peer) and ms, ignoring others."""
         with path.open(newline="", encoding="utf-8") as file:
             entries = {
                 (int(match.group(1)), (int(row["M"]), int(row["N"]), int(row["K"])), row["dtype"]): float(row["ms"])
@@ -44,9 +44,9 @@ class StepTimes:
 
 
 def measured_times(gpu: str, folder: Path | None = None) -> StepTimes | None:
-    """The table of a GPU, by CUDA's name of it; None if there is none. folder: to read it from.
+    """Return the table of a GPU by its CUDA name, or None if there is none. folder: the folder to read.
 
-    The relatives of a part that was measured (H100 PCIe, GB200) have other clocks, and no table.
+    Variants of a measured part (H100 PCIe, GB200) have other clocks, and no table.
     """
     spec = gpu_called(gpu)
     if spec is None:

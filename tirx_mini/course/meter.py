@@ -9,19 +9,19 @@ from types import TracebackType
 from typing import TypeAlias
 
 Share: TypeAlias = Callable[[], float]
-"""How much of a run is done, from 0 to 1; it may be asked in another thread."""
+"""The completed share of a run, from 0 to 1; it may be called in another thread."""
 WatchShare: TypeAlias = Callable[[Share], None]
-"""What is called with each run that begins."""
+"""The function that is called with each starting run."""
 
 PATIENCE_S = 2.0
-"""For how long nothing is shown."""
+"""The delay in seconds before progress is shown."""
 PERIOD_S = 0.25
 LEAST = 0.02
-"""The share that must be done before the rest is estimated."""
+"""The share that must be completed before the rest is estimated."""
 
 
 class Meter:
-    """Within its `with` block, `show` gets a text about the run that `watch` last saw, a few times a second.
+    """Shows text about the latest run of `watch` a few times a second, within its `with` block.
 
     show: called in another thread, from `PATIENCE_S` seconds on; "" at the end, if anything was shown. None shows
     nothing.
@@ -35,7 +35,7 @@ class Meter:
         self._thread: threading.Thread | None = None
 
     def watch(self, share: Share) -> None:
-        """A run begins."""
+        """Start watching a run."""
         number = 1 if self._run is None else self._run[0] + 1
         self._run = number, share, time.monotonic()
 
@@ -63,7 +63,7 @@ class Meter:
         show("")
 
     def text(self) -> str:
-        """As in "simulating: 43 % done, about 12 s left"."""
+        """Return the progress text, as in "simulating: 43 % done, about 12 s left"."""
         if self._run is None:
             return "preparing the simulation"
         number, share, start = self._run
@@ -78,6 +78,6 @@ class Meter:
 
 
 def time_text(seconds: float) -> str:
-    """As in "12 s" or "1 min 40 s"."""
+    """Return a duration as text, as in "12 s" or "1 min 40 s"."""
     whole = max(1, round(seconds))
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"

@@ -1,6 +1,6 @@
-"""A reader's own notes: predictions of the quiz, and drills, in one JSON file beside the kernels.
+"""A user's notes: quiz predictions and drills, in one JSON file beside the kernels.
 
-It is never graded or sent.
+The file is never graded or sent.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tirx_mini.files import write_whole
 from tirx_mini.records import dataclass, replace
 
 NAME = "tirx_notes.json"
-"""The file, in the working directory; git ignores it."""
+"""The file in the working directory; git ignores it."""
 
 _PARTS = ("quiz", "drills")
 
 
 class NotesError(Exception):
-    """The file of notes cannot be read; the message is one sentence for the user."""
+    """The error for an unreadable notes file; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Notes:
 
     @staticmethod
     def read(folder: Path | None = None) -> Notes:
-        """The notes of a folder, by default the working directory; empty where there are none. Raises `NotesError`."""
+        """Read the notes of a folder, by default the working directory; empty without a file. Raises `NotesError`."""
         path = (folder or Path()) / NAME
         if not path.exists():
             return Notes(path, {})
@@ -48,23 +48,23 @@ class Notes:
         return Notes(path, *parts)
 
     def with_prediction(self, question: str, answer: float, why: str, right: bool) -> Notes:
-        """The same with an answer, which replaces the one before to that question."""
+        """Return the notes with an answer, which replaces an earlier answer to the question."""
         new = {"answer": answer, "why": why, "right": right}
         return replace(self, predictions={**self.predictions, question: new})
 
     def with_drill(self, name: str, note: Mapping[str, Any]) -> Notes:
-        """The same with a note about a drill, which replaces the one before."""
+        """Return the notes with a note about a drill, which replaces an earlier one."""
         return replace(self, drills={**self.drills, name: note})
 
     def write(self) -> None:
-        """Write the file, whole. Raises `OutputError` where that is not possible."""
+        """Write the file atomically. Raises `OutputError` if that is not possible."""
         parts = zip(_PARTS, (self.predictions, self.drills), strict=True)
         written = {name: dict(part) for name, part in parts if part}
         write_whole(self.path, json.dumps(written, ensure_ascii=False, indent=1) + "\n")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The parts of a file of notes; None for any other file."""
+    """Return the parts of a notes file, or None for any other file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

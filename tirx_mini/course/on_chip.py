@@ -1,4 +1,4 @@
-"""The outcome of a kernel as a GPU shows it: it hangs, it fails, its result is wrong, or it takes too long."""
+"""The outcome of a kernel as a GPU shows it: a hang, a failure, a wrong result, or a long time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .steps import STEPS, Shape
 
 
 class Outcome(Enum):
-    """The end of a launch on a GPU. REFUSED: the compiler or the driver does not take the kernel."""
+    """The end of a launch on a GPU. REFUSED: the compiler or the driver rejects the kernel."""
 
     REFUSED = "refused"
     HANGS = "hangs"
@@ -36,7 +36,7 @@ ERRORS: Mapping[str, str] = MappingProxyType({
     "TX301": "an illegal memory access was encountered", "TX302": "misaligned address",
     "TX303": "invalid argument", "TX304": "too many resources requested for launch", "TX305": "invalid configuration",
 })  # fmt: skip
-"""The errors of CUDA, by the code of the finding; those of other findings are illegal instructions."""
+"""The CUDA error of each finding code; other findings are illegal instructions."""
 _ILLEGAL = "an illegal instruction was encountered"
 
 
@@ -47,7 +47,7 @@ class OnChip:
     checked: the findings of the simulator, which a GPU does not show.
     error: CUDA's, of a launch that fails.
     wrong: the share of the elements of D that are wrong, and the picture of its tiles; 0 and "" where D is right.
-    us, reference_us: the predicted time of one of many launches in a row, and the reference's; None where unknown.
+    us, reference_us: the predicted time of one of many launches in a row, and the reference's; None if unknown.
     """
 
     checked: Checked
@@ -60,7 +60,7 @@ class OnChip:
 
     @property
     def factor(self) -> float | None:
-        """How many times as long as the reference the kernel takes; None where a time is unknown."""
+        """The ratio of the kernel's time to the reference's, or None if a time is unknown."""
         return None if self.us is None or not self.reference_us else self.us / self.reference_us
 
 
@@ -74,7 +74,7 @@ def on_chip(
     budget: int = BUDGET,
     watch: WatchShare | None = None,
 ) -> OnChip:
-    """Run `kernel` on random data, and compare D with A @ B.T whatever the simulator found.
+    """Run `kernel` on random data, and compare D with A @ B.T regardless of the simulator's findings.
 
     name: in the report. reference: a right kernel for the same problem. seed, budget, watch: as in `check_kernel`.
     """
@@ -112,7 +112,7 @@ def chip_file(
     fill: bool = False,
     watch: WatchShare | None = None,
 ) -> OnChip:
-    """The outcome of the kernel that `ref` names, beside the time of the reference of its step.
+    """Return the outcome of the kernel that `ref` names, with the time of the reference of its step.
 
     The keywords are those of `check_file`. Raises as `load_kernel` does.
     """
@@ -124,7 +124,7 @@ def chip_file(
 
 
 def _reference(ref: KernelRef, kernel: PrimFunc, spec: GpuSpec) -> PrimFunc | None:
-    """The reference of the step whose factory `ref` names, for the shape of `kernel`; None for other kernels."""
+    """Return the reference of the step whose factory `ref` names, for the shape of `kernel`, or None."""
     step, shape = step_of(ref.name), product_shape(kernel)
     if step is None or step not in STEPS or shape is None:
         return None

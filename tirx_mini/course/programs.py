@@ -1,4 +1,4 @@
-"""Programs of other languages, as the commands for kernels take them: ``FILE.py:NAME``, or a name of the course's."""
+"""Programs of other languages for the kernel commands: ``FILE.py:NAME``, or a name of the course's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .kernel_ref import KernelRef
 
 
 class Programs(Protocol):
-    """The programs of a front end."""
+    """The interface of a front end to its programs."""
 
     def has(self, program: str) -> bool:
         """Return whether this names a program of the language."""
@@ -27,7 +27,7 @@ class Programs(Protocol):
 
 
 def programs_with(program: str) -> Programs | None:
-    """Return the programs of the front end to whose language a program belongs; None for a kernel of the course."""
+    """Return the programs of the front end that a program belongs to, or None for a kernel of the course."""
     path = KernelRef.parse(program).path
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     for each in frontends():

@@ -1,4 +1,4 @@
-"""The standing of a student: for each step, whether it is written, right and fast, and the next thing to do."""
+"""The progress of a student: for each step, whether it is written, right and fast, and the next task."""
 
 from __future__ import annotations
 
@@ -75,8 +75,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Advice:
-    """The advice to a student on the next step. step: which it is about, None for all. command: "" where there is none.
-    """
+    """The advice to a student on the next task. step: its step, None for all. command: "" if there is none."""
 
     step: int | None
     sentence: str
@@ -85,7 +84,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs to make, listed before the first one starts.
+    """The planned runs, listed before the first one starts.
 
     path: the student's file.
     gpu: the modelled GPU.
@@ -103,7 +102,7 @@ class Plan:
     problem: str = ""
 
     def tasks(self) -> list[Task]:
-        """The tasks to run, step by step: the problems, and the reference's time."""
+        """Return the tasks to run, step by step: the problems, and the reference's time."""
         found: list[Task] = []
         for step, cases in self.cases.items():
             found += [Task(self.path, step, case.shape, self.gpu, sms=case.sms) for case in cases]
@@ -111,7 +110,7 @@ class Plan:
         return found
 
     def standings(self, rows: Sequence[Row]) -> list[Standing]:
-        """The steps in their order. rows: of `tasks()`, in that order."""
+        """Return the steps in order. rows: the rows of `tasks()`, in that order."""
         found, first = dict(self.known), 0
         for step, cases in self.cases.items():
             last = first + len(cases)
@@ -121,7 +120,7 @@ class Plan:
 
 
 def plan(path: Path, gpu: str | None = None, largest: int | None = LARGEST) -> Plan:
-    """Read a student's file, and find out what there is to run.
+    """Read a student's file, and determine the runs.
 
     gpu: to model; by default one of the architecture that the file is for. largest: the size of the largest square
     product to run; None for all that the step tests run.
@@ -154,7 +153,7 @@ def plan(path: Path, gpu: str | None = None, largest: int | None = LARGEST) -> P
 
 
 def advice(plan: Plan, standings: Sequence[Standing]) -> Advice:
-    """The next thing to do: about the first step that is not right and fast."""
+    """Return the next task, about the first step that is not right and fast."""
     left = next((standing for standing in standings if not standing.done), None)
     if left is None:
         command = f"python -m tirx_mini ladder --kernels {plan.path} --gpu {plan.gpu}"
@@ -189,7 +188,7 @@ def advice(plan: Plan, standings: Sequence[Standing]) -> Advice:
 
 
 def _unwritten(step: int, todos: Sequence[Todo], folder: str) -> Standing | None:
-    """The standing of a step with open TODOs; None if there are none."""
+    """Return the standing of a step with open TODOs, or None if there are none."""
     left = [todo for todo in todos if todo.open]
     if not left:
         return None
@@ -199,7 +198,7 @@ def _unwritten(step: int, todos: Sequence[Todo], folder: str) -> Standing | None
 
 
 def _load(path: Path, folder: str) -> tuple[Mapping[int, Factory], str]:
-    """The kernels of a file, and why it cannot be loaded; "" if it can."""
+    """Return the kernels of a file, and the reason that it cannot be loaded, or ""."""
     try:
         return load_kernels(path, folder), ""
     except (KernelFileError, TirxError, ValueError) as error:
@@ -207,7 +206,7 @@ def _load(path: Path, folder: str) -> tuple[Mapping[int, Factory], str]:
 
 
 def _not_built(step: int, factory: Factory, case: Case) -> Standing | None:
-    """The standing of a step whose kernel cannot be built; None if it can."""
+    """Return the standing of a step whose kernel cannot be built, or None if it can."""
     try:
         factory(*case.shape)
     except TirxError as error:
@@ -221,23 +220,23 @@ def _not_built(step: int, factory: Factory, case: Case) -> Standing | None:
 
 
 def _cases(step: Step, folder: str, largest: int | None) -> tuple[Case, ...]:
-    """The problems to run: all up to a square product of a size, and the smallest in any case."""
+    """Return the problems to run: all up to a square product of a size, and at least the smallest."""
     limit = math.inf if largest is None else max(largest, min(map(max, step.shapes))) ** 3
     return tuple(case for case in step.cases(folder) if math.prod(case.shape) <= limit)
 
 
 def _timed(cases: Sequence[Case]) -> Case:
-    """The largest of the problems whose time is judged."""
+    """Return the largest of the problems whose time is judged."""
     return max((case for case in cases if case.timed), key=lambda case: math.prod(case.shape))
 
 
 def _reference(step: int, cases: Sequence[Case], gpu: str) -> Task:
-    """The whole launch is timed, as the student's is: a sampled time differs a little."""
+    """Return the reference's task, with the whole launch timed as the student's, since a sampled time may differ."""
     return Task(default_kernels(), step, _timed(cases).shape, gpu, data=False, sampled=False)
 
 
 def _standing(step: int, cases: Sequence[Case], rows: Sequence[Row], reference: Row) -> Standing:
-    """The standing of a step after its runs. rows: of the cases, in their order."""
+    """Return the standing of a step after its runs. rows: the rows of the cases, in order."""
     mine = rows[cases.index(_timed(cases))]
     failed = [(case, row) for case, row in zip(cases, rows, strict=True) if not row.ok]
     failed.sort(key=lambda pair: pair[1].verdict == "incomplete")  # what is wrong before what is not known

@@ -1,4 +1,4 @@
-"""The questions of the quiz, by step."""
+"""The quiz questions, by step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .quiz import FACTOR, Figure, Prediction, Reference, Slip
 from .steps import Shape
 
 _SMS, _SHARED = B200.sms, B200.architecture.smem_per_cta
-"""SMs of the modelled GPU, and bytes of shared memory that a CTA may have on it."""
+"""The SMs of the modelled GPU, and its maximum shared memory for a CTA in bytes."""
 
 
 def _at(step: int, *shape: int) -> Reference:
-    """The reference of a step for a shape, or a square problem."""
+    """Return the reference of a step for a shape, or a square problem."""
     whole: Shape = (shape[0], shape[0], shape[0]) if len(shape) == 1 else (shape[0], shape[1], shape[2])
     return Reference(step, whole)
 
@@ -26,7 +26,7 @@ def _slip(figure: float | Figure, said: str) -> Slip:
 
 
 def _speedup(step: int, size: int, reasons: tuple[str, ...], slips: tuple[Slip, ...]) -> Prediction:
-    """By what factor a step is faster than the step before at a square problem, predicted and measured."""
+    """Return the question of a step's speedup over the step before at a square problem."""
     before, after = _at(step - 1, size), _at(step, size)
 
     def measured() -> float | None:
@@ -38,13 +38,13 @@ def _speedup(step: int, size: int, reasons: tuple[str, ...], slips: tuple[Slip, 
 
 
 def _stage_bytes(step: int, size: int) -> float:
-    """The bytes that TMA loads for one K tile of one tile of D."""
+    """Return the bytes that TMA loads for one K tile of one tile of D."""
     reference = _at(step, size)
     return reference.amount("tma_load_bytes") / (sum(reference.tiles().values()) * size // 64)
 
 
 def _deepest(step: int) -> int:
-    """The largest depth of a step's pipeline that fits into shared memory. The reference has four stages."""
+    """Return the largest depth of a step's pipeline that fits in shared memory; the reference has four stages."""
     stage = _stage_bytes(step, 1024)
     return int((_SHARED - (_at(step, 1024).launch.smem_bytes - 4 * stage)) // stage)
 

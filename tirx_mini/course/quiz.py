@@ -1,4 +1,4 @@
-"""The quiz of a step: figures to predict, the runs that give them, and the mistakes behind other figures."""
+"""The quiz of a step: figures to predict, the runs that yield them, and the mistakes behind wrong figures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .measured import measured_times
 from .steps import Shape
 
 FACTOR = 1.25
-"""The factor by which a prediction of a time, a share or an amount may differ; counts are exact."""
+"""The accepted factor between a prediction and a time, share or amount; counts are exact."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The reference of a step for one problem, and its run by the clock on a modelled B200."""
+    """The reference of a step for one problem, and its timed run on a modelled B200."""
 
     step: int
     shape: Shape
@@ -37,37 +37,37 @@ class Reference:
 
     @property
     def us(self) -> float:
-        """The predicted time of one of many launches in a row, in microseconds."""
+        """The predicted time of one of many consecutive launches, in microseconds."""
         time_us = _run(self.step, self.shape, False).time_us
         assert time_us is not None
         return time_us
 
     @property
     def measured_us(self) -> float | None:
-        """The time on a B200, in microseconds; None where it was not measured."""
+        """The time on a B200 in microseconds, or None if it was not measured."""
         table = measured_times(B200.name)
         ms = table.ms(self.step, self.shape, "float16") if table is not None else None
         return None if ms is None else 1000 * ms
 
     def amount(self, name: str) -> float:
-        """A figure of the run by its name, as in "tma_load_bytes"."""
+        """Return a figure of the run by name, as in "tma_load_bytes"."""
         return float(_run(self.step, self.shape, False).stats[name])
 
     def arrivals(self, barrier: str) -> int:
-        """The arrivals that complete a phase of an mbarrier of CTA 0."""
+        """Return the number of arrivals that complete a phase of an mbarrier of CTA 0."""
         return next(change.pending for change in self._changes(barrier) if change.kind is Signal.COMPLETE)
 
     def phases(self, barrier: str) -> int:
-        """The phases that an mbarrier of CTA 0 completes."""
+        """Return the number of phases that an mbarrier of CTA 0 completes."""
         return sum(change.kind is Signal.COMPLETE for change in self._changes(barrier))
 
     def tiles(self) -> Mapping[int, int]:
-        """The number of tiles of D that each CTA computes; CTAs without one are not in it."""
+        """Return the number of tiles of D for each CTA that computes any."""
         ctas = [tile.cta for tile in self._timeline.tiles]
         return {cta: ctas.count(cta) for cta in dict.fromkeys(ctas)}
 
     def tensor_share(self) -> float:
-        """The share of its time, in percent, in which the tensor core of an SM with a tile is busy."""
+        """Return the share of time, in percent, in which the tensor core of an SM with a tile is busy."""
         return 100 * self.amount("tensor_cycles") / (len(self.tiles()) * self._timeline.cycles)
 
     @property
@@ -95,7 +95,7 @@ Figure = Callable[[], float]
 
 @dataclass(frozen=True)
 class Slip:
-    """A figure that a mistake leads to. said: the mistake, in a sentence."""
+    """A wrong figure caused by a mistake. said: the mistake, in a sentence."""
 
     figure: Figure
     said: str
@@ -108,7 +108,7 @@ class Prediction:
     asked: the question. unit: of the answer. figure: computes it.
     reasons: the reasoning, a sentence a line. slips: figures of common mistakes.
     factor: by which an answer may differ; 1 for a count.
-    measured: the same figure on a B200; None where it was not measured.
+    measured: the same figure on a B200; None if it was not measured.
     """
 
     asked: str
@@ -130,7 +130,7 @@ class Marked:
 
 
 def marked(question: Prediction, answer: float) -> Marked:
-    """Compare an answer with the figure of the simulator, and a wrong one with the figures of known mistakes."""
+    """Compare an answer with the simulator's figure, and a wrong answer with the figures of known mistakes."""
     figure = question.figure()
     if _near(answer, figure, question.factor):
         return Marked(True, figure)

@@ -25,7 +25,7 @@ TOLERANCES: Mapping[str, tuple[float, float]] = MappingProxyType({"float16": (1e
 
 
 def matches(A: Matrix, B: Matrix, D: Matrix, tolerance: tuple[float, float] | None = None) -> bool:
-    """Return whether D is A @ B.T within a tolerance, (rtol, atol); by default its dtype's."""
+    """Return whether D equals A @ B.T within a tolerance, (rtol, atol), by default its dtype's."""
     rtol, atol = tolerance or TOLERANCES[_dtype(D)]
     return bool(np.allclose(_host(D), _host(_product(A, B, D)), rtol=rtol, atol=atol))
 
@@ -38,7 +38,7 @@ def wrong_finding(
     report: Report | None = None,
     tolerance: tuple[float, float] | None = None,
 ) -> Finding:
-    """The finding about a D that does not match. kernel: names its lines. report: of the run that wrote D."""
+    """Return the finding about a mismatched D. kernel: for line numbers. report: of the run that wrote D."""
     rtol, atol = tolerance or TOLERANCES[_dtype(D)]
     got, want, a, b = (_host(matrix) for matrix in (D, _product(A, B, D), A, B))
     mismatch = explain_mismatch(got, want, a, b, rtol=rtol, atol=atol)
@@ -48,7 +48,7 @@ def wrong_finding(
 
 
 def _product(A: Matrix, B: Matrix, D: Matrix) -> Matrix:
-    """A @ B.T as D holds it, of cuBLAS on a GPU, else of float32 sums."""
+    """Return A @ B.T in D's type, from cuBLAS on a GPU, else from float32 sums."""
     if not isinstance(D, np.ndarray) and D.is_cuda:
         import torch
 
@@ -58,10 +58,10 @@ def _product(A: Matrix, B: Matrix, D: Matrix) -> Matrix:
 
 
 def _dtype(matrix: Matrix) -> str:
-    """As in "float16"."""
+    """Return the dtype name, as in "float16"."""
     return str(matrix.dtype).removeprefix("torch.")
 
 
 def _host(matrix: Matrix) -> npt.NDArray[np.float32]:
-    """The values in host memory, as float32."""
+    """Return the values in host memory, as float32."""
     return matrix.astype(np.float32) if isinstance(matrix, np.ndarray) else matrix.float().cpu().numpy()

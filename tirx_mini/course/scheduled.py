@@ -1,4 +1,4 @@
-"""Programs that schedules arrange, in files: the front end that has them examines them."""
+"""Scheduled programs in files, examined by their front end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kernel_ref import KernelRef
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A program by its name in the file. target: "cuda" or "llvm", what its loops are for. notes: on these loops.
+    """A program by its name in the file. target: "cuda" or "llvm", for its loops. notes: the notes on its loops.
 
     runs: whether it is a kernel, which the simulator can execute: a function whose loops are bound to threads.
     """
@@ -23,9 +23,9 @@ class Scheduled:
 
 
 def scheduled_in(ref: KernelRef) -> list[Scheduled]:
-    """The scheduled programs that `ref` means, with notes on each; none where it means a kernel of another dialect.
+    """Return the scheduled programs that `ref` denotes, with notes; none if it denotes a kernel of another dialect.
 
-    Those are the file's schedules and functions of TIR, or the one of that name. A name may also be that of a function
+    The programs are the file's schedules and TIR functions, or the named one. A name may also be that of a function
     without arguments that returns one, alone or as (schedule, [tensors]).
 
     Raises `KernelFileError` for a file that does not exist, `TirxError` for a mistake in the program.

@@ -1,4 +1,4 @@
-"""Shapes that a kernel of the course takes."""
+"""Shape checks of the course's kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def check_shape(
     exact: Mapping[str, tuple[int, int]] | None = None,
     multiple: Mapping[str, tuple[int, int]] | None = None,
 ) -> None:
-    """Check that the tiles of the kernel cover the shape. Dimensions are given as ``{"M": (M, tile)}``.
+    """Check that the tiles of the kernel cover the shape, with dimensions as ``{"M": (M, tile)}``.
 
     exact: dimensions that must equal the tile.
     multiple: dimensions that must be a positive multiple of the tile.

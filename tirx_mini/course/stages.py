@@ -1,4 +1,4 @@
-"""A kernel on its way to the GPU, as text: the IR before and after each pass, CUDA C++, PTX and machine code."""
+"""The compilation stages of a kernel as text: the IR around each pass, CUDA C++, PTX and machine code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class StageOptions:
 
 
 def stage_text(kernel: PrimFunc, stage: str, options: StageOptions | None = None) -> str:
-    """The kernel at one of `STAGES`, ending in a newline.
+    """Return the kernel at one of `STAGES`, ending in a newline.
 
     Raises `TirxError` for a mistake in the kernel, `ToolchainError` if compiling fails, `ValueError` for an unknown
     architecture.
@@ -46,7 +46,7 @@ def _tir(kernel: PrimFunc, options: StageOptions) -> str:
 
 
 def _passes(kernel: PrimFunc, options: StageOptions) -> str:
-    """The IR after every pass, or only the changes of every pass."""
+    """Return the IR after every pass, or only the changes of every pass."""
     parts: list[str] = []
     before = kernel.script()
     if not options.diff:
@@ -81,7 +81,7 @@ def _ptx(kernel: PrimFunc, options: StageOptions) -> str:
 
 
 def _sass(kernel: PrimFunc, options: StageOptions) -> str:
-    """The machine code and the counts of its instructions."""
+    """Return the machine code and the counts of its instructions."""
     exe = _executable(kernel, options)
     sass = exe.source("sass")
     assert exe.func.launch is not None

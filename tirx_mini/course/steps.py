@@ -1,6 +1,6 @@
-"""The steps of the course: what each is called and the sizes at which it is judged.
+"""The steps of the course, with their names and judged sizes.
 
-`STEPS` is the only list of them. A new step is one line there, its references in `kernels_ref/`, its part of the
+`STEPS` is the only list of the steps. A new step is one line of it, its references in `kernels_ref/`, its part of the
 student's files, its hints in `docs/hints/`, and its test, ``tests/test_stepNN.py``.
 """
 
@@ -27,7 +27,7 @@ _LIST = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 @dataclass(frozen=True)
 class FewSms:
-    """A problem for a GPU with few SMs. shape: (M, N, K). sms: how many."""
+    """A problem for a GPU with few SMs. shape: (M, N, K). sms: the number of SMs."""
 
     shape: Shape
     sms: int
@@ -70,20 +70,20 @@ class Step:
     rounds: Mapping[str, FewSms] = field(default_factory=dict)
 
     def shape(self, size: int) -> Shape:
-        """The step's shape of a given size: `size` in each free dimension."""
+        """Return the step's shape of a given size: `size` in each free dimension."""
         m, n, k = (size if name in self.free else extent for name, extent in zip("MNK", _TILE, strict=True))
         return m, n, k
 
     def all_shapes(self, full: bool = False) -> tuple[Shape, ...]:
-        """`shapes`, and with `full` the large ones too."""
+        """Return `shapes`, and with `full` also the large ones."""
         return self.shapes + self.large if full else self.shapes
 
     def clock_shapes(self) -> tuple[Shape, ...]:
-        """Further shapes, of which the simulator predicts the time in seconds, without their data."""
+        """Return further shapes whose time the simulator predicts in seconds, without data."""
         return tuple(self.shape(size) for size in CLOCK_SIZES) if self.free == "MNK" else ()
 
     def cases(self, folder: str, *, full: bool = False, few_sms: bool = True) -> tuple[Case, ...]:
-        """The cases of the step's test: its shapes, and shapes with the mistakes that squares and single tiles hide.
+        """Return the cases of the step's test: its shapes, and shapes for mistakes hidden by squares and single tiles.
 
         full: the large shapes, too. few_sms: also the problem for a GPU with few SMs, which only the simulator has.
         """
@@ -96,11 +96,11 @@ class Step:
         return tuple(found)
 
     def tile(self, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
-        """The shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""
+        """Return the shape of which M, N and K are multiples in the references of a folder, as in "sm90"."""
         return self.tiles.get(folder, _TILE)
 
     def in_tiles(self, m: int, n: int, k: int, folder: str = architecture_of(DEFAULT_ARCH).kernels) -> Shape:
-        """The shape of m × n × k tiles; a dimension that is not free stays one tile."""
+        """Return the shape of m × n × k tiles; a dimension that is not free stays one tile."""
         counts = (count if name in self.free else 1 for name, count in zip("MNK", (m, n, k), strict=True))
         m, n, k = (count * extent for count, extent in zip(counts, self.tile(folder), strict=True))
         return m, n, k
@@ -139,17 +139,17 @@ STEPS: Mapping[int, Step] = MappingProxyType({
 
 
 def step_range() -> str:
-    """The numbers of the steps in words: "1 to 10"."""
+    """Return the numbers of the steps in words: "1 to 10"."""
     return f"{min(STEPS)} to {max(STEPS)}"
 
 
 def steps_from(first: int) -> tuple[int, ...]:
-    """The numbers of the steps from `first` on."""
+    """Return the numbers of the steps from `first` on."""
     return tuple(number for number in STEPS if number >= first)
 
 
 def parse_steps(text: str) -> tuple[int, ...]:
-    """The steps of a list: `1-3,7` is (1, 2, 3, 7). Raises `ValueError` for anything else."""
+    """Parse a list of steps: `1-3,7` is (1, 2, 3, 7). Raises `ValueError` for anything else."""
     if not _LIST.fullmatch(text):
         raise ValueError(f"{text!r} is not a list of steps; write for example 1-3 or 1,4,7-10")
     steps: set[int] = set()
@@ -166,5 +166,5 @@ def parse_steps(text: str) -> tuple[int, ...]:
 
 
 def shape_text(shape: Shape) -> str:
-    """`128x128x64`, or `1024` where all three are equal."""
+    """Return a shape as `128x128x64`, or as `1024` if all three extents are equal."""
     return str(shape[0]) if len(set(shape)) == 1 else "x".join(map(str, shape))

@@ -1,6 +1,6 @@
-"""The TODOs of a student's file: which there are, which are filled in, and at which lines.
+"""The TODOs of a student's file: their numbers, states and lines.
 
-The file is read line by line, so that a file with a syntax error has its TODOs, too.
+The file is read line by line, so that TODOs are found in a file with a syntax error, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Todo:
     line: of the comment; of the `...` where the comment is gone.
     text: the comment, without "TODO: ", in one line; "" where it is gone.
     open: whether a `...` stands for the code.
-    dots: the line of that `...`; 0 where there is none.
+    dots: the line of that `...`; 0 if there is none.
     begun: whether statements stand between the comment and the `...`.
     """
 
@@ -38,7 +38,7 @@ class Todo:
 
 
 def architecture_in(path: Path, text: str) -> str:
-    """The architecture that a student's file is for, as in "sm_90a": by its name, else by the instructions in it."""
+    """Return the architecture of a student's file, as in "sm_90a", from its name, else from its instructions."""
     for architecture in (BLACKWELL, HOPPER):
         if path.name == architecture.student_file:
             return architecture.name
@@ -46,7 +46,7 @@ def architecture_in(path: Path, text: str) -> str:
 
 
 def todos_in(text: str) -> Mapping[int, tuple[Todo, ...]]:
-    """The TODOs of each ``hgemm_vN`` in the text of a file, by the number of the step, in their order."""
+    """Return the TODOs of each ``hgemm_vN`` in the text of a file, by step number, in order."""
     lines = text.splitlines()
     starts = [*_starts(lines), (len(lines), 0)]
     return {
@@ -56,14 +56,14 @@ def todos_in(text: str) -> Mapping[int, tuple[Todo, ...]]:
 
 
 def hint_command(path: Path, step: int, *more: object) -> str:
-    """The command that prints hints for a step of a student's file, which is named where it is not the default one."""
+    """Return the command that prints hints for a step of a student's file, named if it is not the default."""
     default = path.name == BLACKWELL.student_file and path.resolve().parent == Path.cwd()
     words = ["python -m tirx_mini hint", step, *more]
     return " ".join(map(str, words if default else [*words, "--kernels", path]))
 
 
 def hint_at(path: Path, line: int) -> str | None:
-    """The command for the TODO at a line of a file; None where that belongs to no step."""
+    """Return the hint command for the TODO at a line of a file, or None if it belongs to no step."""
     text = path.read_text(encoding="utf-8", errors="replace")
     step = max(((start, step) for start, step in _starts(text.splitlines()) if start < line), default=(0, None))[1]
     if step is None or not any(todo.open for todo in todos_in(text)[step]):
@@ -73,12 +73,12 @@ def hint_at(path: Path, line: int) -> str | None:
 
 
 def _starts(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """(line counted from 0, number of the step) of each ``hgemm_vN``."""
+    """Return (zero-based line, step number) of each ``hgemm_vN``."""
     return [(number, int(match[1])) for number, line in enumerate(lines) if (match := _FACTORY.match(line))]
 
 
 def _todos(lines: Sequence[str], start: int, end: int) -> Iterator[Todo]:
-    """Those between two lines, counted from 0. A `...` belongs to the last TODO above it that has none yet."""
+    """Yield the TODOs between two zero-based lines; a `...` belongs to the last TODO above it without one."""
     comment: tuple[int, str] | None = None
     begun = False
     for index in range(start, end):
@@ -96,7 +96,7 @@ def _todos(lines: Sequence[str], start: int, end: int) -> Iterator[Todo]:
 
 
 def _whole(lines: Sequence[str], index: int, first: str) -> str:
-    """The comment that begins at a line, in one line."""
+    """Return the comment that begins at a line, as one line."""
     words = [first.strip()]
     for line in lines[index + 1 :]:
         stripped = line.strip()

@@ -1,4 +1,4 @@
-"""A kernel's timeline as a file: which forms there are, and what each needs."""
+"""A kernel's timeline as a file: the formats, and their requirements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .kernel_ref import KernelRef
 
 
 class NoTimeline(ValueError):
-    """A run of which there is nothing to show."""
+    """The error for a run without a timeline to show."""
 
     def __init__(self, traced: Traced) -> None:
         super().__init__(f"{traced.report.kernel or 'the kernel'} did not run, so there is no timeline to show")
@@ -37,7 +37,7 @@ class NoTimeline(ValueError):
 
 @dataclass(frozen=True)
 class View:
-    """The part of a timeline to show. Forms in which a reader looks around for himself take it for where he begins.
+    """The part of a timeline to show; interactive formats use it as the initial view.
 
     cta: "first", "slowest" or a number; None for all where the form can show them, else the first. start, end: of the
     part that is shown large, in cycles; None for a few steps of the pipeline, and of two runs for all of both. wave:
@@ -50,7 +50,7 @@ class View:
     wave: bool = False
 
     def ctas(self, timeline: Timeline) -> tuple[int, ...]:
-        """The CTAs that are chosen."""
+        """Return the selected CTAs."""
         return ctas_shown(timeline, FIRST if self.cta is None else self.cta)
 
 
@@ -69,19 +69,19 @@ class Traced:
 
     @property
     def timeline(self) -> Timeline:
-        """Raises `NoTimeline` for a kernel that did not run."""
+        """The timeline; raises `NoTimeline` for a kernel that did not run."""
         if self.report.trace is None or not self.report.trace.ctas:
             raise NoTimeline(self)
         return self.report.trace
 
     @property
     def clock_ghz(self) -> float:
-        """Of the SM clock in this run."""
+        """The SM clock of this run, in GHz."""
         return self.report.stats.get("clock_ghz", self.spec.clock_ghz)
 
     @property
     def heading(self) -> Heading:
-        """Kernel, GPU, size and time; of a kernel that went wrong, the first cause."""
+        """The kernel, GPU, size and time; for a failed kernel, the first cause."""
         report = self.report
         parts = [f"{report.kernel} on {report.gpu}", self.shape, report.yours]
         if report.timing is not None:
@@ -92,7 +92,7 @@ class Traced:
 
     @property
     def bounded(self) -> Heading:
-        """The same; of a kernel in which nothing went wrong, what bounds it."""
+        """The heading with the bound of the time for a kernel without errors."""
         heading, bound = self.heading, self.report.bound
         if bound is not None and not heading.note:
             return replace(heading, note=f"{str(bound)[:1].upper()}{str(bound)[1:]}.")
@@ -100,7 +100,7 @@ class Traced:
 
 
 def told_apart(traced: Traced, against: Traced, refs: tuple[KernelRef, KernelRef]) -> tuple[Traced, Traced]:
-    """Two runs with names that differ: kernels of one name get their files' names."""
+    """Return two runs with different names; kernels of the same name take their files' names."""
     if traced.report.kernel != against.report.kernel:
         return traced, against
     paths = [ref.path for ref in refs]
@@ -154,7 +154,7 @@ def _check_same_problem(traced: Traced, against: Traced) -> None:
 
 
 def _compared(traced: Traced, against: Traced) -> tuple[Comparison, Heading]:
-    """Both runs, and the words above them."""
+    """Return both runs, and the heading above them."""
     before, after = (run_of(run.report, run.spec) for run in (against, traced))
     names = f"{after.name} against {before.name} on {traced.report.gpu}"
     return compare(before, after), Heading(f"{names}, {traced.shape}" if traced.shape else names, traced.clock_ghz)
@@ -163,16 +163,16 @@ def _compared(traced: Traced, against: Traced) -> tuple[Comparison, Heading]:
 FORMS: Mapping[str, Callable[[Traced, View, Traced | None], str]] = MappingProxyType(
     {".html": _page, ".svg": _picture, ".json": _events, ".txt": _text}
 )
-"""What a timeline can be written as, by the suffix of the file."""
+"""The timeline formats by file suffix."""
 OF_ONE_RUN, OF_WAVES = frozenset({".json"}), frozenset({".svg", ".txt"})
-"""The forms that hold only one run, and those in which the wave is chosen."""
+"""The formats with only one run, and the formats for which a wave can be selected."""
 
 
 def timeline_form(traced: Traced, suffix: str, view: View | None = None, against: Traced | None = None) -> str:
-    """The timeline as the text of a file with this suffix, a key of `FORMS`.
+    """Return the timeline as the text of a file with this suffix, a key of `FORMS`.
 
     against: another run of the problem, to compare with. Raises `NoTimeline` for a kernel that did not run, and
-    `ValueError` for a view that the run, or this form, does not have.
+    `ValueError` for a view that the run, or this format, does not support.
     """
     view = view or View()
     view.ctas(traced.timeline)  # raises before anything is made

@@ -1,4 +1,4 @@
-"""The effect of other values of a kernel's constants: ``PIPE_DEPTH=4``."""
+"""The effect of other values for a kernel's constants: ``PIPE_DEPTH=4``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Assignment = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of one run that a change of the kernel's constants may change.
+    """The figures of one run that depend on the kernel's constants.
 
     verdict: as `check` prints it. problem: why the kernel is not ok, in a sentence; "" if it is. time_us: predicted.
     bound: the largest term of its time. smem_bytes: of one CTA.
@@ -34,7 +34,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Change:
-    """Constants with other values. now, then: the values by name, in the file and in its place."""
+    """Constants with other values. now, then: the values by name, in the file and after the change."""
 
     now: Mapping[str, Constant] = field(default_factory=dict)
     then: Mapping[str, Constant] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Change:
 
 
 def parse_what_if(text: str) -> list[Assignment]:
-    """The runs that ``PIPE_DEPTH=3,4`` (two) or ``PIPE_DEPTH=4,EPI_N=32`` (one, with both) ask for.
+    """Parse the runs that ``PIPE_DEPTH=3,4`` (two) or ``PIPE_DEPTH=4,EPI_N=32`` (one, with both) request.
 
     Raises `ValueError` for anything else.
     """
@@ -61,10 +61,10 @@ def parse_what_if(text: str) -> list[Assignment]:
 
 
 def changes_of(ref: KernelRef, assignments: Sequence[Assignment]) -> list[Change]:
-    """The changes that assignments make to the kernel that `ref` names; a run each.
+    """Return the changes that assignments make to the kernel that `ref` names, one for each run.
 
     Raises `ConstantError` for a constant that the kernel does not read, or a value that it cannot take, and
-    `KernelFileError` for a file or name that leads to no kernel.
+    `KernelFileError` for a file or name without a kernel.
     """
     function = named_kernel(ref).name
     tree = parse_file(ref.path)
@@ -79,9 +79,7 @@ def changes_of(ref: KernelRef, assignments: Sequence[Assignment]) -> list[Change
 def what_if(
     changes: Iterable[Change], before: Checked, check: Callable[[Mapping[str, Constant]], Checked]
 ) -> Iterator[str]:
-    """The effect of each change on a kernel, in a line. before: of the kernel as it is. check: checks it with
-    constants.
-    """
+    """Yield the effect of each change as a line. before: the unchanged kernel. check: a check with constants."""
     for change in changes:
         try:
             after = figures_of(check(change.then))
@@ -91,7 +89,7 @@ def what_if(
 
 
 def figures_of(checked: Checked) -> Figures:
-    """The figures of a kernel that was checked."""
+    """Return the figures of a checked kernel."""
     report = checked.report
     errors = [checked.wrong] if checked.wrong is not None else [f for f in report.causes if f.severity == "error"]
     verdict = "wrong" if checked.wrong is not None and report.verdict == "ok" else report.verdict
@@ -101,7 +99,7 @@ def figures_of(checked: Checked) -> Figures:
 
 
 def change_text(change: Change, before: Figures, after: Figures) -> str:
-    """The effect of a change, in a line: time, bound, shared memory, verdict."""
+    """Return the effect of a change as a line: time, bound, shared memory, verdict."""
     said: list[str] = []
     if after.time_us is not None:
         said.append(_time_text(before.time_us, after.time_us))

@@ -1,6 +1,6 @@
 """Drills: references with one mistake each, to be found and repaired.
 
-`DRILLS` has them by architecture and step. `deal` makes the file of one, under the names and constants of a seed;
+`DRILLS` lists them by architecture and step. `deal` makes the file of one, under the names and constants of a seed;
 `attempt` judges a repair.
 """
 
@@ -20,7 +20,7 @@ DRILLS: Mapping[str, tuple[Drill, ...]] = MappingProxyType({
     arch: tuple(drill for drill in (*FIRST_STEPS, *LAST_STEPS, *HOPPER_STEPS) if drill.arch == arch)
     for arch in (FIRST_STEPS[0].arch, HOPPER_STEPS[0].arch)
 })  # fmt: skip
-"""All drills, by the folder of the references, in the order in which they are dealt."""
+"""All drills by the folder of the references, in dealing order."""
 
 __all__ = [
     "DRILLS", "OPEN", "REPAIRED", "SHOWN", "SLACK", "Attempt", "Dealt", "Drill", "Session", "Symptom", "answered",

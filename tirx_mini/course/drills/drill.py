@@ -1,4 +1,4 @@
-"""A drill: the reference of a step with one mistake in it, under other names and constants."""
+"""A drill: a step's reference with one mistake, under other names and constants."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..steps import STEPS, Shape
 from .names import NAMES
 
 MARK = "  #<"
-"""At the end of a line of an edit: an answer may name this line."""
+"""The suffix of an edited line that is accepted as an answer."""
 
 
 class Symptom(Enum):
-    """The behaviour of a broken kernel on a GPU."""
+    """The symptom of a broken kernel on a GPU."""
 
     HANGS = "hangs"
     WRONG = "wrong"
@@ -57,12 +57,12 @@ class Drill:
 
     @property
     def factory(self) -> str:
-        """The name of the function that makes the kernel."""
+        """The name of the function that builds the kernel."""
         return f"hgemm_v{self.step}"
 
     @property
     def gpu(self) -> GpuSpec:
-        """The modelled GPU: the first of the architecture, with the drill's multiprocessors."""
+        """The modelled GPU: the first of the architecture, with the drill's multiprocessor count."""
         return next(gpu for gpu in GPUS.values() if architecture_of(gpu.arch).kernels == self.arch).with_sms(self.sms)
 
 
@@ -87,7 +87,7 @@ class Dealt:
 
 
 def deal(drill: Drill, seed: int) -> Dealt:
-    """The file of a drill. Equal seeds give equal files. Raises `ValueError` for an edit that does not apply."""
+    """Return the file of a drill; equal seeds give equal files. Raises `ValueError` for an inapplicable edit."""
     choice = random.Random(f"{drill.arch} {drill.step} {drill.name} {seed}")
     whole = _reference(drill)
     names = {name: choice.choice((name, *others)) for name, others in NAMES.items()}
@@ -110,7 +110,7 @@ def deal(drill: Drill, seed: int) -> Dealt:
 
 
 def edited(text: str, old: str, new: str) -> str:
-    """`text`, in which `new` takes the place of the lines `old`, with their indentation. Raises `ValueError`."""
+    """Return `text` with the lines `old` replaced by `new`, keeping indentation. Raises `ValueError`."""
     lines, sought = text.splitlines(), [line.strip() for line in dedent(old).strip("\n").splitlines()]
     bare = [line.strip() for line in lines]
     count = len(sought)
@@ -124,7 +124,7 @@ def edited(text: str, old: str, new: str) -> str:
 
 
 def _reference(drill: Drill) -> str:
-    """The reference without its comments, which say what it does right."""
+    """Return the reference without its comments, which describe the correct code."""
     text = _without_comments(reference_file(drill.step, drill.arch).read_text(encoding="utf-8"))
     title = STEPS[drill.step].title
     docstring = f'"""A drill of step {drill.step}, {title}: this kernel has one mistake."""'
@@ -143,12 +143,12 @@ def _without_comments(text: str) -> str:
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:
-    """The text with other names for the variables of the reference, which no attribute and no keyword shares."""
+    """Return the text with renamed variables of the reference, if no attribute or keyword shares the name."""
     return re.sub(r"(?<![.\w])\w+", lambda word: names.get(word[0], word[0]), text)
 
 
 def _said(text: str, names: Mapping[str, str]) -> str:
-    """A sentence with other names in its `code`."""
+    """Return a sentence with renamed variables in its `code`."""
     return re.sub(r"`[^`]*`", lambda code: _named(code[0], names), text)
 
 

@@ -195,4 +195,4 @@ FIRST_STEPS = (
         (128, 128, 1024), 1, _DEPTHS,
     ),
 )  # fmt: skip
-"""Three a step or more, in the order in which they are dealt."""
+"""Three or more drills for each step, in dealing order."""

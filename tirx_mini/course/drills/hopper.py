@@ -242,4 +242,4 @@ HOPPER_STEPS = (
         (256, 1024, 448), 2,
     ),
 )  # fmt: skip
-"""One a step or more, in the order in which they are dealt."""
+"""One or more drills for each step, in dealing order."""

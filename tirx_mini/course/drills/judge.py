@@ -1,4 +1,4 @@
-"""The judgement of a repair: no finding, the right result, and the time of the kernel without the mistake."""
+"""The judgement of a repair: no finding, a correct result, and the time of the kernel without the mistake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..on_chip import OnChip, Outcome, on_chip
 from .drill import Dealt
 
 SLACK = 1.02
-"""The factor by which a repaired kernel may be slower than the one without the mistake."""
+"""The factor by which a repaired kernel may be slower than the kernel without the mistake."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Attempt:
 
 @contextmanager
 def placed(text: str, name: str) -> Iterator[Path]:
-    """A file of that name with this text, in a folder of its own, while pages are made of its lines."""
+    """Provide a file of that name with this text in its own folder, for pages that quote its lines."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text, encoding="utf-8")
@@ -41,9 +41,9 @@ def placed(text: str, name: str) -> Iterator[Path]:
 
 
 def observe(dealt: Dealt, path: Path) -> OnChip:
-    """The outcome of the drill's kernel in a file, beside the time of the kernel without the mistake.
+    """Return the outcome of the drill's kernel in a file, with the time of the kernel without the mistake.
 
-    Raises `KernelFileError` and `TirxError` for a file in which there is no such kernel.
+    Raises `KernelFileError` and `TirxError` for a file without such a kernel.
     """
     drill = dealt.drill
     with placed(dealt.repaired, path.name) as repaired:
@@ -66,7 +66,7 @@ def attempt(dealt: Dealt, path: Path) -> Attempt:
 
 
 def first_finding(checked: Checked) -> str:
-    """The code of the first finding; of a kernel without findings, the kind of what bounds it first."""
+    """Return the code of the first finding, or the kind of the first bound for a kernel without findings."""
     codes = [finding.code for finding in checked.report.causes]
     codes += [checked.wrong.code] if checked.wrong is not None else []
     bound = checked.report.bound

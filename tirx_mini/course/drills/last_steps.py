@@ -220,4 +220,4 @@ LAST_STEPS = (
         (1024, 512, 512), 4,
     ),
 )  # fmt: skip
-"""Three a step or more, in the order in which they are dealt."""
+"""Three or more drills for each step, in dealing order."""

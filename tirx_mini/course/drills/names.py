@@ -1,4 +1,4 @@
-"""Other names for the variables of the references, among which the seed of a drill chooses."""
+"""Alternative names for the variables of the references, selected by the seed of a drill."""
 
 from __future__ import annotations
 

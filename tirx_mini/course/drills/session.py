@@ -1,4 +1,4 @@
-"""A reader's drills: which one is open, which comes next, and what the notes hold about them."""
+"""The state of a user's drills: the open drill, the next one, and their notes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS = ("line", "cause")
 
 @dataclass(frozen=True)
 class Session:
-    """A drill that was dealt.
+    """A dealt drill.
 
     number, of: its place among the drills of the step. path: the file to repair.
     line, cause: the answer: a line of that file, and the number of a cause; 0 before it is given.
@@ -38,7 +38,7 @@ class Session:
 
     @property
     def right_line(self) -> bool:
-        """Return whether the line is one of the mistake, or next to one, as that of a statement that is missing."""
+        """Return whether the line is one of the mistake, or adjacent to one, as for a missing statement."""
         return any(abs(self.line - line) <= 1 for line in self.dealt.lines)
 
     @property
@@ -47,11 +47,11 @@ class Session:
 
     @property
     def changed(self) -> bool:
-        """Return whether the reader has edited the file."""
+        """Return whether the user has edited the file."""
         return self.path.read_text(encoding="utf-8", errors="replace") != self.dealt.text
 
     def noted(self, notes: Notes, state: str = OPEN) -> Notes:
-        """The notes with this drill in them."""
+        """Return the notes with this drill added."""
         note: dict[str, Any] = {"state": state, "seed": self.dealt.seed, "file": self.path.name}
         note |= {"line": self.line, "cause": self.cause}
         if self.answered and state != OPEN:
@@ -60,10 +60,10 @@ class Session:
 
 
 def session(drills: tuple[Drill, ...], notes: Notes, seed: int | None = None) -> Session:
-    """The open drill among those of a step, else the first that is not repaired, else the first again.
+    """Return the open drill of a step, else the first drill that is not repaired, else the first again.
 
     seed: of a drill that is dealt anew; by default the number of times that it was dealt. Raises `NotesError` for a
-    note that makes no sense, and as `deal` does.
+    note that is invalid, and as `deal` does.
     """
     states = [notes.drills.get(_key(drill), {}).get("state") for drill in drills]
     if OPEN in states:
@@ -87,7 +87,7 @@ def _opened(drills: tuple[Drill, ...], index: int, notes: Notes) -> Session:
 
 
 def standings(drills: tuple[Drill, ...], notes: Notes) -> list[str]:
-    """A line for each drill: its state and file, without a word about its mistake."""
+    """Return a line for each drill with its state and file, without information on its mistake."""
     lines: list[str] = []
     for drill in drills:
         note = notes.drills.get(_key(drill), {})
@@ -99,7 +99,7 @@ def standings(drills: tuple[Drill, ...], notes: Notes) -> list[str]:
 
 
 def write_new(opened: Session) -> bool:
-    """Write the file of a drill where there is none; returns whether it was written."""
+    """Write the file of a drill if it is missing; return whether it was written."""
     try:
         with opened.path.open("x", encoding="utf-8") as file:
             file.write(opened.dealt.text)
@@ -109,7 +109,7 @@ def write_new(opened: Session) -> bool:
 
 
 def answered(opened: Session, line: int, cause: int) -> Session:
-    """The same with the reader's answer."""
+    """Return the session with the user's answer."""
     return replace(opened, line=line, cause=cause)
 
 
@@ -118,7 +118,7 @@ def _key(drill: Drill) -> str:
 
 
 def _free(drill: Drill, notes: Notes) -> Path:
-    """A name beside the notes that no file has: "drill07.py", "drill07_2.py", …"""
+    """Return an unused file name beside the notes: "drill07.py", "drill07_2.py", …"""
     default = drill.arch == architecture_of(DEFAULT_ARCH).kernels
     stem = f"drill{drill.step:02}" if default else f"drill{drill.step:02}_{drill.arch}"
     folder, number = notes.path.parent, 1
