@@ -1,4 +1,4 @@
-"""The script that a sandboxed process starts with: ``python -I -S boot.py IMPORTS``.
+"""The start script of a sandboxed process: ``python -I -S boot.py IMPORTS``.
 
 A kernel's front end needs a third of what `import tirx_mini` imports; the simulator, reports and the compiler are the
 rest. A class of hand-ins is a class of processes, so here a package imports what it gives a name to when somebody asks
@@ -17,11 +17,11 @@ from types import ModuleType
 from typing import Any
 
 PACKAGES = ("tirx_mini.course", "tirx_mini.sandbox")
-"""Packages whose files only import names of their modules."""
+"""The packages whose files only import names of their modules."""
 
 
 class Postponed(ModuleType):
-    """A package that imports the names of its file one by one, and has no others."""
+    """A package that imports each name of its file on first access, and has no other names."""
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
@@ -32,14 +32,14 @@ class Postponed(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Python gives a package its modules as they are imported; a function of the same name is what is meant."""
+        """Set an attribute, but substitute the function of the same name for a module that Python sets on import."""
         if isinstance(value, ModuleType) and self.__dict__["_sources"].get(name) == value.__name__:
             value = getattr(value, name, value)
         super().__setattr__(name, value)
 
 
 def postpone(name: str) -> None:
-    """Let the package be a `Postponed`."""
+    """Replace the package by a `Postponed`."""
     spec = importlib.util.find_spec(name)
     assert spec is not None and spec.origin is not None
     module = Postponed(name)
@@ -53,7 +53,7 @@ def postpone(name: str) -> None:
 
 
 def _sources(package: str, file: Path) -> dict[str, str]:
-    """The names that a package imports from its modules, each with the name of that module."""
+    """Return the names that a package imports from its modules, each with the module's name."""
     return {
         alias.asname or alias.name: f"{package}.{node.module or alias.name}"
         for node in ast.parse(file.read_text(encoding="utf-8")).body

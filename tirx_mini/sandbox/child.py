@@ -1,6 +1,6 @@
-"""The child's side: it imports all that a hand-in may import, locks itself, and only then executes the hand-in.
+"""The child's side: it imports all permitted modules, locks itself, and then executes the hand-in.
 
-What it answers is the hand-in's word, and no more: the parent trusts nothing of it.
+Its responses are untrusted, because the hand-in controls them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .lock import lock
 
 MOST_REQUEST = 1 << 20
 MOST_PAGE = 16_000
-"""Characters of what the student is told."""
+"""The maximum length of the text for the student, in characters."""
 
 Answer = tuple[str, str]
-"""(kind, text): "built" and the kernel as JSON, or why there is none and the text for the student."""
+"""(kind, text): "built" and the kernel as JSON, or the reason for failure and the text for the student."""
 
 
 def main() -> None:
-    """Serve until the parent closes its end."""
+    """Serve requests until the parent closes its end."""
     requests, answers = _descriptors()
     config = json.loads(read_frame(requests, MOST_REQUEST))
     builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]))
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
-    """The two ends that the parent gave as standard input and output. What the hand-in prints goes to the log."""
+    """Return the pipes that the parent passed as standard input and output; output of the hand-in goes to the log."""
     sys.stdout = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -58,7 +58,7 @@ def _descriptors() -> tuple[IO[bytes], IO[bytes]]:
 
 
 class _Builder:
-    """Loads the file and builds its kernels, as the commands do, so that mistakes have the same pages.
+    """Loads the file and builds its kernels as the commands do, with the same error pages.
 
     The file is read before the process is locked, and executed after that.
     """
@@ -78,7 +78,7 @@ class _Builder:
         self._loaded: dict[int | None, Mapping[int, Callable[..., Any]]] = {}
 
     def answer(self, request: Mapping[str, Any]) -> Answer:
-        """To {"load": true}, or to a step, a shape and a dtype; in both, "sms"."""
+        """Respond to {"load": true}, or to a step, a shape and a dtype; both have "sms"."""
         try:
             kernels = self._kernels(request["sms"])
             if request.get("load"):
@@ -119,7 +119,7 @@ class _Builder:
         return kind, text.replace(f"{self._file.parent}{os.sep}", "")
 
     def _with_place(self, error: BaseException, text: str) -> str:
-        """An exception as Python's last line of it, with the innermost line of the hand-in."""
+        """Return the last line of an exception's traceback, with the innermost line of the hand-in."""
         line, trace = None, error.__traceback__
         while trace is not None:
             line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(self._file) else line

@@ -1,4 +1,4 @@
-"""Messages between the two processes: a length of four bytes, then so many bytes."""
+"""Messages between the two processes: a four-byte length, then the content."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _LENGTH = struct.Struct(">I")
 
 
 class TooLong(ValueError):
-    """A message that says that it is longer than the reader takes."""
+    """The error for a message longer than the reader's limit."""
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
-    """Send one message. Raises `OSError` where nobody reads any more."""
+    """Send one message. Raises `OSError` if the reader has closed the stream."""
     stream.write(_LENGTH.pack(len(data)) + data)
     stream.flush()
 
 
 def read_frame(stream: IO[bytes], most: int) -> bytes:
-    """The next message, of at most so many bytes. Raises `TooLong`, and `EOFError` at the end."""
+    """Read the next message, of at most `most` bytes. Raises `TooLong`, and `EOFError` at the end."""
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
     if length > most:
         raise TooLong(f"a message of {length} bytes, where at most {most} are expected")

@@ -1,4 +1,4 @@
-"""The modules that a hand-in may import: one list, the same in every sandbox.
+"""The modules that a hand-in may import, in one list for every sandbox.
 
 All of them are imported before the process locks itself, since a locked process opens no files. docs/grading.md has the
 list for students.
@@ -28,28 +28,28 @@ PYTHON = (
     "os.path", "pathlib", "pprint", "random", "re", "statistics", "string", "struct", "sys", "textwrap", "time",
     "traceback", "types", "typing", "unicodedata", "warnings", "weakref",
 )  # fmt: skip
-"""Modules of Python's library."""
+"""The permitted modules of Python's library."""
 PACKAGES = ("numpy", "numpy.fft", "numpy.linalg", "numpy.random", "numpy.typing", "ml_dtypes", "tirx_mini", "utils")
-"""Packages, of which tirx_mini has its language only, and `utils` what kernels use of it."""
+"""The permitted packages; tirx_mini includes only its language, and `utils` only the parts that kernels use."""
 ABSENT = ("torch", "triton", "pytest", "unittest", "matplotlib", "modal", "numpy.testing")
-"""Packages that may be imported and not used, since tests and measurements of a student's file may need them."""
+"""The packages that may be imported but not used, for tests and measurements in a student's file."""
 
 _ROOMS = ("arguments", "hardware", "ir", "isa", "lang", "layout", "records", "saved", "script", "target")
-"""Of tirx_mini: the language. The others are absent."""
+"""The subpackages of tirx_mini for the language; all others are absent."""
 _COURSE = ("constants", "kernels", "shapes", "steps", "todos")
 _LATE = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.unicode_escape", "encodings.utf_16")
-"""Modules that functions of Python's library import: on behalf of the caller, if they are written in C."""
+"""The modules that functions of Python's library import, on behalf of the caller if written in C."""
 _ROOT = "tirx_mini"
 
 
 def may_import(name: str) -> bool:
-    """Return whether a module is on the list, or belongs to a package that is."""
+    """Return whether a module, or its package, is on the list."""
     listed = (*PYTHON, *PACKAGES, *ABSENT, *(each.kernel_package for each in _stand_ins()))
     return any(name == each or name.startswith(f"{each}.") for each in listed)
 
 
 def preload(source: bytes, utils: Path) -> Gate:
-    """Import all that the source may import. What it cannot import after that, the gate says.
+    """Import all modules that the source may import, and return a gate that refuses further imports.
 
     utils: the kit's, which is read, not executed.
     """
@@ -73,7 +73,7 @@ def preload(source: bytes, utils: Path) -> Gate:
 
 
 def _stand_ins() -> list[Frontend]:
-    """The front ends that stand for a package from which kernel files import the course's dialect."""
+    """Return the front ends that stand for a package from which kernel files import the course's dialect."""
     return [each for each in frontends() if each.kernel_package]
 
 
@@ -84,7 +84,7 @@ def _imports(package: str, source: bytes) -> bool:
 
 
 class Gate(MetaPathFinder, Loader):
-    """Finds no module any more. Those of `ABSENT`, and the rooms of tirx_mini that are not there, are stand-ins.
+    """Refuses further imports. Modules of `ABSENT` and missing subpackages of tirx_mini become stand-ins.
 
     known: modules of tirx_mini, imported or not.
     """
@@ -100,7 +100,7 @@ class Gate(MetaPathFinder, Loader):
         builtins.__import__ = _checked(builtins.__import__, file)
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec:
-        """The spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
+        """Return the spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
         around = sys.modules.get(fullname.rpartition(".")[0])
         if fullname in ABSENT or fullname in self._known or isinstance(around, AbsentModule):
             return ModuleSpec(fullname, self, is_package=True)
@@ -112,7 +112,7 @@ class Gate(MetaPathFinder, Loader):
         return AbsentModule(spec.name, _not_there)
 
     def exec_module(self, module: ModuleType) -> None:
-        """A stand-in is complete from the beginning."""
+        """Do nothing, because a stand-in is complete at creation."""
 
 
 def _not_there(path: str) -> ImportError:
@@ -120,7 +120,7 @@ def _not_there(path: str) -> ImportError:
 
 
 class Utils(ModuleType):
-    """The kit's `utils` with the names that kernels use; its others are `Absent`."""
+    """The kit's `utils` with the names that kernels use; other names are `Absent`."""
 
     def __init__(self, known: Mapping[str, object], others: Collection[str]) -> None:
         super().__init__("utils")
@@ -140,7 +140,7 @@ def _utils(file: Path) -> Utils:
 
 
 def _modules_of(package: ModuleType) -> Iterator[str]:
-    """The modules that the folder of a package has, without importing any; none for a module."""
+    """Yield the modules in the folder of a package, without importing them; none for a module."""
     for folder in getattr(package, "__path__", ()):
         for entry in os.scandir(folder):
             name, _, suffix = entry.name.partition(".")
@@ -149,7 +149,7 @@ def _modules_of(package: ModuleType) -> Iterator[str]:
 
 
 def _keep_lines(prefix: str) -> None:
-    """Keep the lines of modules whose functions kernels inline: their statements are read when a kernel is."""
+    """Cache the source lines of modules with inlined functions, which are parsed with each kernel."""
     for name, module in sys.modules.items():
         file = getattr(module, "__file__", None)
         if name.startswith(prefix) and file is not None:
@@ -157,7 +157,7 @@ def _keep_lines(prefix: str) -> None:
 
 
 def remember_lines(file: str, text: str) -> None:
-    """Let `linecache` have the lines of a file, and never look at the file again."""
+    """Cache the lines of a file in `linecache`, so that the file is not read again."""
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
 
 

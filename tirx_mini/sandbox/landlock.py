@@ -1,4 +1,4 @@
-"""Landlock, Linux's access control that a process puts on itself: from then on it opens nothing.
+"""Landlock, Linux's access control for the calling process, which blocks opening files.
 
 It has three system calls, for which glibc has no functions; their numbers are the same on all architectures (Linux:
 Documentation/userspace-api/landlock.rst). A process that restricts itself needs no rights, and cannot undo it.
@@ -14,21 +14,22 @@ _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 _ONLY_VERSION = 1
 
 _OF_FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many rights on files each version has; later ones have those of version 5."""
+"""The number of file rights of each version; later versions have those of version 5."""
 _TCP = 0b11
-"""To bind and to connect, from version 4 on."""
+"""The rights to bind and to connect, from version 4 on."""
 _SCOPED = 0b11
-"""Abstract sockets and signals stay within the processes of the sandbox, from version 6 on."""
+"""The scopes that confine abstract sockets and signals to the sandbox, from version 6 on."""
 
 
 def version() -> int:
-    """The version of Landlock's interface; 0 where there is none."""
+    """Return the version of Landlock's interface, or 0 if it is missing."""
     return max(0, _call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ONLY_VERSION)))
 
 
 def restrict() -> bool:
-    """Let this thread, and what it starts, open, list, execute, make and remove no files. False where Landlock is
-    missing."""
+    """Block opening, listing, executing, creating and removing files for this thread and its children; False without
+    Landlock.
+    """
     abi = version()
     if abi == 0:
         return False
@@ -47,7 +48,7 @@ def restrict() -> bool:
 
 
 def _call(number: int, *arguments: object) -> int:
-    """A system call: what it returns, and -1 for an error."""
+    """Make a system call and return its result, or -1 for an error."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     return int(libc.syscall(ctypes.c_long(number), *arguments))

@@ -7,13 +7,13 @@ from tirx_mini.records import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one hand-in.
+    """The limits of one hand-in.
 
     seconds: wall time for one request, which executes the file or builds one kernel.
     total_s: wall time for all of its requests together.
     cpu_s: CPU time of one process, which takes requests until it ends; its imports of tirx_mini are not counted.
     memory_mb: address space of that process, in MiB. Code that is only mapped counts, too.
-    output_kb: how much of what it prints is kept, in KiB. The rest is dropped.
+    output_kb: the limit of kept output, in KiB. The rest is dropped.
     start_s: wall time until the process has imported tirx_mini and takes requests, which is no time of the hand-in.
     """
 

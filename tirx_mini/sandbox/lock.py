@@ -1,4 +1,4 @@
-"""The locks that a process puts on itself before it executes a stranger's code. It cannot undo any of it."""
+"""The irreversible locks that a process sets on itself before it executes untrusted code."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ except ImportError:  # Windows
     resource = None
 
 LOCKS = ("landlock", "rlimits", "seccomp")
-"""In the order in which they are put on; "rlimits" are the limits of POSIX."""
+"""The locks in the order of their activation; "rlimits" are the POSIX limits."""
 
 _PARENT_DEATH_SIGNAL, _NO_NEW_PRIVS = 1, 38
 _MIB = 1 << 20
 
 
 def lock(wanted: Collection[str], limits: Limits) -> list[str]:
-    """Put the locks on this process that are wanted and that the machine has; which they are.
+    """Activate the requested locks that the machine supports, and return their names.
 
     Each of the three, where the machine has it, lets the process open no file from now on.
     """

@@ -1,4 +1,4 @@
-"""The parent's side of a sandboxed process: it asks, waits for so long, and ends what does not answer."""
+"""The parent's side of a sandboxed process, with requests, time limits and termination."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .view import View, interpreter
 _BOOT = str(Path(__file__).resolve().with_name("boot.py"))
 _MOST_HEAD = 4096
 _MOST_PRINTED = 64 << 20
-"""Bytes that a process may print before it is ended; what is above the log's limit is read and dropped."""
+"""The output limit before a process is terminated, in bytes; output above the log's limit is dropped."""
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
 """The interval, in seconds of wall time, at which the CPU time of a process is read."""
@@ -37,14 +37,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer of the process: the hand-in's word."""
+    """The response of the process, which is untrusted."""
 
     kind: str
     text: str
 
 
 class Failed(Exception):
-    """The process did not answer, and is ended.
+    """The error for a process that did not respond, and was terminated.
 
     kind: "ended", "time", "output" or "not IR", which are its own doing, or "killed" for that of the machine.
     again: whether another process may answer, since the machine may have kept this one from it.
@@ -56,11 +56,11 @@ class Failed(Exception):
 
 
 class SandboxError(RuntimeError):
-    """The sandbox itself could not be started; the message says why."""
+    """The error for a sandbox that could not be started, with the reason."""
 
 
 class LockedProcess:
-    """A process that locked itself. It executes a hand-in's file when it is asked to, and ends with `close`.
+    """A locked process, which executes a hand-in's file on request, and ends with `close`.
 
     prefix: the command that starts it in namespaces; () for none. file: the hand-in. locks: which to put on.
     """
@@ -93,7 +93,7 @@ class LockedProcess:
             raise SandboxError(said[-1] if said else error.text) from None
 
     def ask(self, request: Mapping[str, object], limit_s: float, what: str) -> Answered:
-        """The answer to a request. what: for sentences, as in "hgemm_v3". Raises `Failed`."""
+        """Return the response to a request. what: for messages, as in "hgemm_v3". Raises `Failed`."""
         self._number += 1
         self._send({"id": self._number, **request})
         head, text = self._receive(limit_s, what)
@@ -108,11 +108,11 @@ class LockedProcess:
 
     @property
     def log(self) -> str:
-        """The beginning of its output."""
+        """The beginning of the process's output."""
         return self._log.text()
 
     def close(self) -> None:
-        """End it, and all that it started and that is still in its group."""
+        """Terminate the process and its process group."""
         self._end()
         self._child.wait()
         self._log.finish()
@@ -153,7 +153,7 @@ class LockedProcess:
         raise Failed("not IR", "the process of the hand-in answered what cannot be read")
 
     def _awaited(self, answers: queue.SimpleQueue[T], limit_s: float) -> T:
-        """The answer. Raises `queue.Empty`. Meanwhile, the CPU time of the process is looked at."""
+        """Return the response while checking the CPU time of the process. Raises `queue.Empty`."""
         end = time.monotonic() + limit_s
         while True:
             left = end - time.monotonic()
@@ -165,7 +165,7 @@ class LockedProcess:
                     raise
 
     def _ended(self, what: str) -> Failed:
-        """The reason for which no answer will come."""
+        """Return the reason that no response is available."""
         with contextlib.suppress(subprocess.TimeoutExpired):  # it closed its end, and runs on
             self._child.wait(1)
         status = self._child.poll()
@@ -184,7 +184,7 @@ class LockedProcess:
         return Failed("ended", f"the process of the hand-in ended {how} in {what}")
 
     def _used_s(self) -> float:
-        """The CPU time of the process, which may be the child of bubblewrap's processes."""
+        """Return the CPU time of the process, which may be a child of bubblewrap's processes."""
         found = 0.0
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(self._child.pid)
@@ -194,7 +194,7 @@ class LockedProcess:
 
 
 def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
-    """The command of bubblewrap that starts another one in namespaces of its own.
+    """Return the bubblewrap command that starts another command in its own namespaces.
 
     There is no network. The file system has what the view shows and the hand-in's folder, and nothing can be written.
     """
@@ -213,8 +213,9 @@ def namespaces(bubblewrap: str, view: View, folder: Path) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """An environment without the parent's variables, with one thread for NumPy: Landlock holds for the thread that asks
-    for it.
+    """Return an environment without the parent's variables, with one thread for NumPy.
+
+    Landlock restricts only the thread that requests it.
     """
     found = {"LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     if os.name == "nt":  # Python does not start without it
@@ -223,7 +224,7 @@ def _environment() -> dict[str, str]:
 
 
 def _read_answer(stream: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
-    """One answer: its head, which is JSON, and its text."""
+    """Read one response: its head, which is JSON, and its text."""
     try:
         head = json.loads(read_frame(stream, _MOST_HEAD))
         text = read_frame(stream, MOST_BYTES).decode("utf-8", "replace")
@@ -235,7 +236,7 @@ def _read_answer(stream: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
 
 
 class _Log:
-    """The output of a process: the beginning is kept, and the rest is read so that the process can continue."""
+    """The output of a process: the beginning is kept, the rest is drained so that the process can continue."""
 
     def __init__(self, most: int, end: Any) -> None:
         self._most, self._end = most, end
@@ -245,7 +246,7 @@ class _Log:
 
     @property
     def flooded(self) -> bool:
-        """Return whether the process was ended for it."""
+        """Return whether the process was terminated for excessive output."""
         return self._read > _MOST_PRINTED
 
     def read(self, stream: IO[bytes]) -> None:
@@ -257,7 +258,7 @@ class _Log:
         return bytes(self._kept).decode("utf-8", "replace") + cut
 
     def finish(self) -> None:
-        """Wait for the end of it; a process that left the group may keep it open."""
+        """Wait for the end of the output, which a process outside the group may keep open."""
         if self._thread is not None:
             self._thread.join(1.0)
 

@@ -1,4 +1,4 @@
-"""Which sandbox this machine has, and what it does not enforce here."""
+"""The sandbox that this machine supports, and the restrictions that it does not enforce."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Sandbox:
 
     @property
     def closed(self) -> bool:
-        """Return whether a hand-in can neither read nor change any file: the references, the rules, other hand-ins."""
+        """Return whether the hand-in has no access to files: the references, the rules, other hand-ins."""
         return self.bubblewrap is not None or "seccomp" in self.locks  # Landlock lets it change modes and owners
 
     def start(self, limits: Limits, file: Path) -> LockedProcess:
-        """A process for the hand-in whose source is in `file`, alone in its folder. Raises `SandboxError`."""
+        """Start a process for the hand-in with source `file`, alone in its folder. Raises `SandboxError`."""
         return self._start(limits, file, probe=False)
 
     def held(self) -> tuple[str, ...]:
-        """Which of the locks hold on this machine. Raises `SandboxError` where no process starts at all."""
+        """Return the locks that are effective on this machine. Raises `SandboxError` if no process starts."""
         with tempfile.TemporaryDirectory() as folder:
             process = self._start(Limits(), Path(folder).resolve() / "nothing.py", probe=True)
             process.close()
@@ -55,9 +55,9 @@ class Sandbox:
 
 @cache
 def find_sandbox(bubblewrap: bool = True, locks: tuple[str, ...] = LOCKS) -> Sandbox:
-    """The best sandbox of this machine; a process is started in it to see what holds.
+    """Return the strongest sandbox of this machine, determined by starting a process in it.
 
-    bubblewrap: whether to use it where it is installed and works. locks: which of `LOCKS` to try.
+    bubblewrap: whether to use it if it is installed and works. locks: which of `LOCKS` to try.
     """
     program = shutil.which("bwrap") if bubblewrap else None
     if program is not None and Path(program).is_absolute():  # else it is of the working directory, and may be a hand-in
@@ -74,7 +74,7 @@ def _described(program: str | None, held: Collection[str]) -> Sandbox:
 
 
 def _missing(namespaces: bool, held: Collection[str]) -> list[str]:
-    """The actions that remain possible for a hand-in under these locks alone."""
+    """Return the actions that remain possible for a hand-in under only these locks."""
     landlock, seccomp = "landlock" in held, "seccomp" in held
     found = []
     if not (namespaces or landlock or seccomp):

@@ -1,4 +1,4 @@
-"""The system calls that a locked process may make; the others fail with EPERM, or ENOENT where they look for a file.
+"""The permitted system calls of a locked process; others fail with EPERM, or ENOENT for file lookups.
 
 Those that Python needs to execute code that it has in memory. Missing are, among others, all that open files or
 sockets, start processes or threads, send signals, trace or look into other processes, change limits, owners or modes.
@@ -35,7 +35,7 @@ ALLOWED: Mapping[str, tuple[int | None, int | None]] = {
     "sysinfo": (99, 179), "time": (201, None), "times": (100, 153), "uname": (63, 160), "write": (1, 64),
     "writev": (20, 66),
 }  # fmt: skip
-"""Each with its numbers on x86-64 and AArch64 (Linux: arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h)."""
+"""The permitted calls with their x86-64 and AArch64 numbers (Linux: arch/x86/entry/syscalls, asm-generic/unistd.h)."""
 
 
 HIDDEN: Mapping[str, tuple[int | None, int | None]] = {
@@ -43,12 +43,12 @@ HIDDEN: Mapping[str, tuple[int | None, int | None]] = {
     "newfstatat": (262, 79), "readlink": (89, None), "readlinkat": (267, 78), "stat": (4, None), "statfs": (137, 43),
     "statx": (332, 291),
 }  # fmt: skip
-"""Those that look at a file without opening it: they find none."""
+"""The calls that query a file without opening it, which report that it does not exist."""
 
 
 @dataclass(frozen=True)
 class _Test:
-    """Of the 32 low bits of an argument, or of the high ones: one of `values` after `mask`."""
+    """A test of an argument's low or high 32 bits against `values`, after `mask`."""
 
     argument: int
     values: tuple[int, ...]
@@ -57,13 +57,13 @@ class _Test:
 
 
 _FCNTL = _Test(1, (0, 1, 2, 3, 4, 1030))
-"""F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC. F_SETOWN would send signals."""
+"""The commands F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, without F_SETOWN, which sends signals."""
 _IOCTL = _Test(1, (0x5401, 0x5421, 0x5450, 0x5451))
-"""TCGETS, which isatty asks; FIONBIO, FIONCLEX, FIOCLEX."""
+"""The requests TCGETS, which isatty uses, FIONBIO, FIONCLEX and FIOCLEX."""
 _ONLY_READ = (_Test(0, (0,)), _Test(2, (0,)), _Test(2, (0,), high=True))
-"""Of this process, and no new limits."""
+"""The tests for querying this process's limits without setting them."""
 _OWN_STATUS = _Test(0, (0,), mask=0x80)
-"""An exit status below 128: those above say that a signal ended a process, where bubblewrap reports them."""
+"""An exit status below 128; bubblewrap reports higher ones for processes ended by a signal."""
 TESTED: Mapping[str, tuple[int, int, tuple[_Test, ...]]] = {
     "exit": (60, 93, (_OWN_STATUS,)),
     "exit_group": (231, 94, (_OWN_STATUS,)),
@@ -72,7 +72,7 @@ TESTED: Mapping[str, tuple[int, int, tuple[_Test, ...]]] = {
     "prlimit64": (302, 261, _ONLY_READ),
 }
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 (Linux: include/uapi/linux/audit.h)."""
+"""The values AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 (Linux: include/uapi/linux/audit.h)."""
 _LOAD, _AND, _EQUAL, _RETURN = 0x20, 0x54, 0x15, 0x06  # BPF_LD|W|ABS, BPF_ALU|AND|K, BPF_JMP|JEQ|K, BPF_RET|K
 _ALLOW, _REFUSE, _NOT_THERE = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOENT
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data; both architectures are little-endian
@@ -80,13 +80,13 @@ _NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
 
 def architecture() -> str | None:
-    """The machine's, where there is a table for it."""
+    """Return the machine's architecture if there is a table for it, else None."""
     machine = {"arm64": "aarch64", "amd64": "x86_64"}.get(platform.machine().lower(), platform.machine())
     return machine if sys.platform == "linux" and machine in AUDIT and sys.maxsize > 2**32 else None
 
 
 def restrict() -> bool:
-    """Let this process make the allowed system calls only. False where that is not possible."""
+    """Restrict this process to the permitted system calls; return False if that is impossible."""
     machine = architecture()
     if machine is None:
         return False
@@ -101,11 +101,11 @@ def restrict() -> bool:
 
 
 Line = tuple[int, int, int, int]
-"""(code, how far to jump if true, if false, operand)."""
+"""An instruction of the filter: (code, jump distance if true, jump distance if false, operand)."""
 
 
 def program(machine: str) -> list[Line]:
-    """The filter for an architecture."""
+    """Return the filter for an architecture."""
     return list(_program(machine))
 
 
@@ -130,7 +130,7 @@ def _program(machine: str) -> Iterator[Line]:
 
 
 def _tested(tests: Sequence[_Test]) -> Iterator[Line]:
-    """Lines that allow the call if all tests hold, and refuse it otherwise."""
+    """Yield lines that allow the call if all tests pass, and refuse it otherwise."""
     for test in tests:
         yield _LOAD, 0, 0, _ARGUMENTS + 8 * test.argument + 4 * test.high
         yield _AND, 0, 0, test.mask

@@ -1,6 +1,6 @@
-"""The file system of a process in namespaces: Python, its packages and tirx_mini, without references and grader.
+"""The file system of a process in namespaces: Python, its packages and tirx_mini, without references or grader.
 
-The process needs it to start; once it is locked, it opens nothing of it.
+The process needs it only to start; once locked, it opens no files.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tirx_mini.records import dataclass
 from tirx_mini.resources import resource, resource_root
 
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo")
-"""Where Linux has its shared libraries and the clock's zone."""
+"""The directories of Linux's shared libraries, and the time zone files."""
 _SECRET = ("kernels_ref", "docs", "tests", "grading", "tools", "examples", "benchmarks", "slides")
-"""Folders of a checkout that have solutions, or what a hand-in is judged with."""
+"""The folders of a checkout with solutions or grading material."""
 _NEEDED = ("numpy", "ml_dtypes")
 
 
@@ -83,12 +83,12 @@ def _trees(package: Path) -> Iterator[Path | str]:
 
 
 def _shared(path: Path) -> Path:
-    """The visible part of a link's target among the packages: the whole package where it is another's."""
+    """Return the visible part of a link's target among the packages: the whole package if it is another's."""
     return path.parent if path.parent.name in ("site-packages", "dist-packages") else path
 
 
 def interpreter() -> str:
-    """The Python that executes a child: the one that a virtual environment was made from."""
+    """Return the base Python interpreter that executes a child, outside of a virtual environment."""
     return _real(getattr(sys, "_base_executable", None) or sys.executable)
 
 
