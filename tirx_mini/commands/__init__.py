@@ -2,7 +2,7 @@
 
 A command reads its arguments, calls the library (`tirx_mini.course` and the rooms below it), prints, and returns its
 exit status: 0 for success, 1 for a kernel that is wrong, 2 for bad input or a file that cannot be written, 141 where
-the reader of the output closes it, 128 + its number for a signal. The library computes the same without it.
+the reader of the output closes it, 128 + its number for a signal. The library provides the same functions without it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _COMMANDS = {
 
 
 def commands() -> dict[str, str]:
-    """Return every command with its summary: the commands of this room and of the front ends."""
+    """Return every command with its summary: the core's commands and those of the front ends."""
     return _COMMANDS | {name: summary for each in frontends() for name, (summary, _) in each.commands.items()}
 
 
 def module_of(command: str) -> str:
-    """Return the module of a command, imported when it is run: of this room, or the one a front end names."""
+    """Return the module of a command, imported on demand: the core's, or the one that a front end names."""
     theirs = (each.commands[command][1] for each in frontends() if command in each.commands)
     return f"{__name__}.{command}" if command in _COMMANDS else f"{PACKAGE}.{next(theirs)}"
 
@@ -45,7 +45,7 @@ def module_of(command: str) -> str:
 def run_command(command: str, argv: Sequence[str], **options: object) -> int:
     """Run one of `commands()`; returns its exit status. Bad arguments raise `SystemExit`, as argparse does.
 
-    options: of the `main` of the command.
+    options: further arguments of the command's `main`.
     """
     return reported(lambda: importlib.import_module(module_of(command)).main(argv, **options))
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands take."""
+"""Arguments shared by several commands."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tirx_mini.hardware import DEFAULT_GPU
 T = TypeVar("T")
 
 INCOMPLETE = 3
-"""The exit status where nothing is wrong as far as a kernel is modelled, and something is not."""
+"""The exit status for a kernel without errors that is not completely modelled."""
 TERMINAL = Path("-")
-"""As a file to write: standard output, and what the command prints besides goes to standard error."""
+"""The file argument for standard output; the command then prints other output to standard error."""
 
 
 def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """`parse` as the type of an argument: the text of its `ValueError` is what argparse prints."""
+    """Return `parse` as an argparse type that reports the text of its `ValueError`."""
 
     def convert(text: str) -> T:
         try:
@@ -33,19 +33,19 @@ def argument(parse: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def parse_positive(text: str) -> int:
-    """A number of at least 1. Raises `ValueError`."""
+    """Parse a number of at least 1. Raises `ValueError`."""
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{text!r} is not a positive number")
     return int(text)
 
 
 def file_or_terminal(text: str) -> Path:
-    """`TERMINAL`, or a file that can be written. Raises `OutputError`."""
+    """Return `TERMINAL`, or a writable file. Raises `OutputError`."""
     return TERMINAL if text == str(TERMINAL) else output_file(text)
 
 
 def parse_shape(text: str) -> Shape:
-    """`512,256,128` or `512x256x128` as (512, 256, 128). Raises `ValueError`."""
+    """Parse `512,256,128` or `512x256x128` as (512, 256, 128). Raises `ValueError`."""
     parts = text.replace("x", ",").split(",")
     if len(parts) != 3 or not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise ValueError(f"{text!r} is not a shape; write M,N,K as in 512,256,128")
@@ -58,7 +58,7 @@ assignments = argument(parse_what_if)
 
 
 def add_what_if(parser: argparse.ArgumentParser) -> None:
-    """``--what-if``: further runs, with other values of the kernel's constants."""
+    """Add ``--what-if``: further runs, with other values of the kernel's constants."""
     parser.add_argument(
         "--what-if",
         type=assignments,
@@ -71,7 +71,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
 
 
 def add_no_fill(parser: argparse.ArgumentParser) -> None:
-    """``--no-fill``: open TODOs of a step stay open."""
+    """Add ``--no-fill``, which leaves open TODOs of a step open."""
     parser.add_argument(
         "--no-fill", action="store_false", dest="fill",
         help="refuse a step with open TODOs; by default the reference's code stands for them once one is filled in",
@@ -79,8 +79,7 @@ def add_no_fill(parser: argparse.ArgumentParser) -> None:
 
 
 def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """The modelled GPU and the schedules to try: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and
-    ``--budget``."""
+    """Add the modelled GPU and the schedules: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and ``--budget``."""
     parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
     parser.add_argument(
         "--sms", type=positive, metavar="N", help="model only N of its SMs, and set the kernel's SM_COUNT to N"
@@ -111,7 +110,7 @@ def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def launch_of(options: argparse.Namespace) -> LaunchText:
-    """The launch that the command line gives."""
+    """Return the launch given on the command line."""
     return LaunchText(
         options.args, options.grid, options.block, options.cluster, options.smem, tuple(options.include),
         tuple(options.define), options.optimize,

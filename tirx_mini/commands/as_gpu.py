@@ -1,4 +1,4 @@
-"""The outcome of a kernel as a GPU shows it, on the terminal."""
+"""The display of a kernel's outcome as a GPU shows it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tirx_mini.report import (
 )
 
 _CLOSE = 1.005
-"""Times that differ by less are equal."""
+"""The ratio below which times count as equal."""
 _FEW_SMS = 8
-"""The most SMs whose tiles are shown, a line each."""
+"""The maximum number of SMs whose tiles are shown, one line each."""
 
 
 def show_as_gpu(found: OnChip, gpu: GpuSpec, shape: str, console: Console) -> None:
-    """Print the outcome, the picture of a wrong D, the timeline, and the mbarriers; none of the findings.
+    """Print the outcome, the picture of a wrong D, the timeline and the mbarriers, without findings.
 
-    shape: of the problem, for the heading. A kernel that does not compile has its error page, as a compiler shows it.
+    shape: the problem, for the heading. For a kernel that does not compile, the error page is shown, as by a compiler.
     """
     report = found.checked.report
     title = ", ".join(part for part in (f"{report.kernel or 'the kernel'} on {report.gpu}", shape) if part)
@@ -53,7 +53,7 @@ def show_as_gpu(found: OnChip, gpu: GpuSpec, shape: str, console: Console) -> No
 
 
 def outcome_text(found: OnChip) -> str:
-    """The outcome in a clause."""
+    """Return the outcome as a clause."""
     if found.outcome is Outcome.REFUSED:
         return "it does not compile"
     if found.outcome is Outcome.HANGS:

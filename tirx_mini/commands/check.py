@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown: Meter) -> int:
-    """Show only what a GPU would. The exit status is 0 if D is right, 1 if not, and 2 for bad input."""
+    """Show only the output of a GPU. The exit status is 0 if D is right, 1 if not, and 2 for bad input."""
     gpu = options.gpu or DEFAULT_GPU
     others = {
         "--what-if": options.what_if, "--exhaustive": options.exhaustive, "--trace-barriers": options.trace_barriers,
@@ -134,7 +134,7 @@ def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown
 
 
 def _launched(programs: LaunchedFiles, options: argparse.Namespace, shown: Meter) -> Checked:
-    """Check a kernel that the command line launches. Raises `KernelFileError` for options of other kernels."""
+    """Check a kernel launched by the command line. Raises `KernelFileError` for options of other kernels."""
     others = {
         "--size": options.size, "--shape": options.shape, "--what-if": options.what_if, "--sms": options.sms,
         "--exhaustive": options.exhaustive,
@@ -199,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show_scheduled(programs: Sequence[Scheduled], console: Console) -> None:
-    """The notes on programs that schedules arrange."""
+    """Print the notes on scheduled programs."""
     for program in programs:
         where = "a CPU" if program.target == "llvm" else "a GPU"
         count = len(program.notes)

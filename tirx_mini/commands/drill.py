@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _drills(options: argparse.Namespace) -> tuple:
-    """The drills of the step. Raises `ValueError` for options that do not fit."""
+    """Return the drills of the step. Raises `ValueError` for invalid options."""
     if (options.line is None) != (options.cause is None):
         raise ValueError("--line and --cause are one answer: give both")
     if options.cause is not None and options.cause > 4:
@@ -102,7 +102,7 @@ def _drills(options: argparse.Namespace) -> tuple:
 
 
 def _diagnose(opened: Session, notes: Notes, options: argparse.Namespace, console: Console) -> int:
-    """Show the symptom, and take the answer."""
+    """Show the symptom, and read the answer."""
     dealt = opened.dealt
     if options.line is None:
         _as_gpu(opened, console)
@@ -125,7 +125,7 @@ def _diagnose(opened: Session, notes: Notes, options: argparse.Namespace, consol
 
 
 def _asked(what: str, most: int) -> int | None:
-    """A number that the reader writes; None at the end of the input."""
+    """Read a number from the user; return None at the end of the input."""
     while True:
         print(f"{what} (1 to {most}): ", end="", flush=True)
         text = sys.stdin.readline()
@@ -137,7 +137,7 @@ def _asked(what: str, most: int) -> int | None:
 
 
 def _judge(opened: Session, notes: Notes, console: Console) -> int:
-    """Judge the reader's file; of a repaired one, show the report of the drill."""
+    """Judge the user's file; for a repaired file, show the report of the drill."""
     if not opened.changed:
         console.print(Text("The file is as it was dealt: repair it, and run the same command again."))
         return 1
@@ -171,7 +171,7 @@ def _show(opened: Session, found: OnChip, console: Console) -> None:
 
 
 def _reveal(opened: Session, console: Console) -> None:
-    """The mistake, the marks of the answer, and the report of the kernel as it was dealt."""
+    """Show the mistake, the marks of the answer, and the report of the original drill kernel."""
     dealt = opened.dealt
     lines = ", ".join(map(str, dealt.lines))
     if opened.answered:

@@ -15,7 +15,7 @@ from tirx_mini.course import Section, findings_book, plain_links
 from .prose import prose_console
 
 CODE_THEME = "ansi_dark"
-"""It has the colours of the terminal, which can be read on a light one, too."""
+"""The code theme, which uses the terminal's colours and is readable on light terminals."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _near(code: str, sections: Mapping[str, Section]) -> list[Section]:
-    """The sections of the same hundred, or sections with the word in their titles; none where there are none."""
+    """Return the sections of the same hundred, or those with the word in their titles, or none."""
     hundred = [section for known, section in sections.items() if code[:2] == "TX" and known[:3] == code[:3]]
     return hundred or [section for section in sections.values() if code in section.title.upper()]
 
@@ -57,7 +57,7 @@ def _table(sections: Iterable[Section]) -> Table:
 
 
 def _show(section: Section, console: Console) -> None:
-    """A section as text, in lines of the terminal's width."""
+    """Print a section in lines of the terminal's width."""
     body = plain_links(section.text.partition("\n")[2].strip())
     console.print(Text(section.title, style="bold"))
     console.print()

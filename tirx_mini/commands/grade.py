@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
 
 
 def _said_of(found: Sequence[str]) -> str:
-    """The reason for which hand-ins are not graded here."""
+    """Return the reason that hand-ins are not graded on this machine."""
     name = plain_line(found[0])
     return (
         f"this folder has {name}, which `python -m` could execute in place of Python's own module: write "
@@ -89,7 +89,7 @@ def _said_of(found: Sequence[str]) -> str:
 
 
 def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Console) -> Graded:
-    """The grade; a hand-in that cannot be read scores nothing."""
+    """Return the grade; an unreadable hand-in scores nothing."""
     submitted = seconds_of(options.submitted, rules.lateness) if options.submitted is not None else None
     try:
         handin = read_handin(path)
@@ -104,7 +104,7 @@ def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Cons
 
 
 def _write(graded: Graded, options: argparse.Namespace) -> None:
-    """The files that were asked for."""
+    """Write the requested files."""
     text = json.dumps(graded.as_dict(), ensure_ascii=False) + "\n"
     if options.json == TERMINAL:
         sys.stdout.write(text)
@@ -119,10 +119,9 @@ def _write(graded: Graded, options: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """The progress of judging: on a line of the terminal that disappears at the end, else on stderr, a line for each
-    step.
+    """The progress of judging: on a terminal, a line that disappears at the end; else a line on stderr for each step.
 
-    Whoever waits for the output sees by these lines that the grader has not stopped.
+    The lines show a waiting user that the grader is still running.
     """
 
     def __init__(self, console: Console, steps: int) -> None:

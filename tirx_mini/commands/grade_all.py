@@ -71,7 +71,7 @@ from .arguments import positive
 
 _INTERRUPTED = "interrupted; the same command goes on from here"
 _MOST_ALIKE = 10
-"""Pairs of hand-ins that are printed; the file has all."""
+"""The maximum number of printed pairs of hand-ins; the file has all pairs."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _times(submitted: str | None, entries: Sequence[Entry], rules: Lateness) -> tuple[Times, list[str]]:
-    """When each hand-in was handed in, and the names of a table that no hand-in has. Raises `SubmittedError`."""
+    """Return the time of each hand-in, and the table's names without a hand-in. Raises `SubmittedError`."""
     if submitted is None:
         return own_times, []
     try:
@@ -150,7 +150,7 @@ def _times(submitted: str | None, entries: Sequence[Entry], rules: Lateness) -> 
 
 
 def _make(out: Path, handins: Path) -> None:
-    """Make the folder of the results, which is not among the hand-ins: the next run would grade it as one of them."""
+    """Create the results folder, which must not be among the hand-ins, or the next run would grade it."""
     place = out.resolve()
     if any(above.exists() and above.samefile(handins) for above in (place, *place.parents)):
         raise HandInError(f"{out} is in the folder of the hand-ins; name a folder beside it with --out")
@@ -159,7 +159,7 @@ def _make(out: Path, handins: Path) -> None:
 
 @contextmanager
 def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
-    """Grading in processes of this machine, which share what they know of kernels."""
+    """Provide grading in processes of this machine, which share results for equal kernels."""
     jobs = options.jobs or os.cpu_count() or 1
     sandbox = find_sandbox()
     if not sandbox.closed:
@@ -178,9 +178,9 @@ def _here(rules: Rules, options: argparse.Namespace) -> Iterator[GradeAll]:
 
 
 def _cloud(options: argparse.Namespace) -> GradeAll:
-    """Grading on machines of Modal; they say nothing of how kernels look, so hand-ins are compared by file only.
+    """Grade on machines of Modal, without kernel prints, so that hand-ins are compared by file only.
 
-    Raises `ValueError` where the kit's run_modal.py is not beside the package, for an unknown machine, and, when
+    Raises `ValueError` if the kit's run_modal.py is not beside the package, for an unknown machine, and, when
     hand-ins are graded, for whatever keeps Modal from it.
     """
     script = resource("run_modal.py")
@@ -218,7 +218,7 @@ def _cloud(options: argparse.Namespace) -> GradeAll:
 
 
 def _from_cloud(name: str, results: str) -> Outcome | Exception:
-    """The outcome of a hand-in, which travelled without its name."""
+    """Return the outcome of a hand-in, which was transferred without its name."""
     try:
         return Outcome(replace(Graded.from_dict(json.loads(results)), name=name))
     except ValueError as error:
@@ -226,7 +226,7 @@ def _from_cloud(name: str, results: str) -> Outcome | Exception:
 
 
 def _common(rules: Rules) -> dict[int, frozenset[int]]:
-    """By step, the prints that every solution shares: the references'."""
+    """Return by step the prints that every solution shares, taken from the references."""
     found: dict[int, frozenset[int]] = {step: frozenset() for step in STEPS}
     for arch in (BLACKWELL, HOPPER):
         factories = load_kernels(resource("kernels_ref"), arch.kernels)
@@ -238,7 +238,7 @@ def _common(rules: Rules) -> dict[int, frozenset[int]]:
 
 @contextmanager
 def _bar(console: Console, among: int) -> Iterator[Callable[[Standing], None]]:
-    """The progress of the class: a bar on a terminal, else a line for each hand-in."""
+    """Show the progress of the class: a bar on a terminal, else a line for each hand-in."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
@@ -256,7 +256,7 @@ def _bar(console: Console, among: int) -> Iterator[Callable[[Standing], None]]:
 
 
 def _write(found: Class, out: Path) -> None:
-    """The tables, and each hand-in's reports."""
+    """Write the tables, and each hand-in's reports."""
     for name, outcome in found.outcomes.items():
         write_whole(out / REPORTS / f"{name}.html", grade_html(outcome.graded))
         write_whole(out / REPORTS / f"{name}.txt", plain(grade_page(outcome.graded)))
@@ -265,7 +265,7 @@ def _write(found: Class, out: Path) -> None:
 
 
 def _show(found: Class, out: Path, console: Console) -> None:
-    """The table of scores, and the pairs that are most alike."""
+    """Print the table of scores, and the most similar pairs."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("hand-in", max_width=18, no_wrap=True)
     for step in STEPS:
@@ -293,7 +293,7 @@ def _show(found: Class, out: Path, console: Console) -> None:
 
 
 def _show_times(found: Class, submitted: str | None, console: Console) -> None:
-    """Hand-ins whose time is not known, and whose word the times are."""
+    """Print the hand-ins without a known time, and the source of the times."""
     lates = {name: outcome.graded.late for name, outcome in found.outcomes.items()}
     unknown = [name for name, late in lates.items() if late is not None and late.days is None]
     if unknown:

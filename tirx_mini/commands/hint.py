@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _step(text: str | None, todos: Mapping[int, Sequence[Todo]], path: Path) -> int:
-    """The step that is meant. Raises `KernelFileError`."""
+    """Return the selected step. Raises `KernelFileError`."""
     steps = [step for step in todos if step in STEPS]
     if text is None:
         if not steps:
@@ -100,14 +100,14 @@ def _step(text: str | None, todos: Mapping[int, Sequence[Todo]], path: Path) -> 
 
 
 def _number(text: str, largest: int, what: str, there: str) -> int:
-    """A number from 1 on. Raises `KernelFileError`."""
+    """Return a number from 1 on. Raises `KernelFileError`."""
     if not text.isdecimal() or not 1 <= int(text) <= largest:
         raise KernelFileError(f"{what} {text} does not exist; {there} 1 to {largest}")
     return int(text)
 
 
 def _chosen(text: str | None, step: int, hints: Sequence[Hints], mine: Mapping[int, Todo]) -> Hints | None:
-    """The requested hints; by default, the hints of the first open TODO, if there is one."""
+    """Return the requested hints; by default, the hints of the first open TODO, if there is one."""
     if text is not None:
         return hints[_number(text, len(hints), "TODO", f"step {step} has the TODOs") - 1]
     return next((hint for hint in hints if hint.number in mine and mine[hint.number].open), None)
@@ -116,7 +116,7 @@ def _chosen(text: str | None, step: int, hints: Sequence[Hints], mine: Mapping[i
 def _list(
     step: int, path: Path, hints: Sequence[Hints], mine: Mapping[int, Todo], chosen: Hints | None, console: Console
 ) -> None:
-    """A line for each TODO: its number, where it is or that it is filled in, and how its comment begins."""
+    """Print a line for each TODO: its number, its position or that it is filled in, and the start of its comment."""
     left = sum(todo.open for todo in mine.values())
     of_all = f"{left} of {len(hints)} TODOs open" if len(hints) > 1 else "1 TODO, " + ("open" if left else "filled in")
     console.print(Text(f"Step {step}, {STEPS[step].title}, in {path}: {of_all}", style="bold"), soft_wrap=True)

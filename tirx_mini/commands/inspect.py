@@ -49,9 +49,9 @@ For a step that is not written yet the reference is shown, and a note on stderr 
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini inspect") -> int:
-    """The exit status is 0, 1 for a kernel that cannot be shown at the stage, and 2 for bad input.
+    """Show the kernel; the exit status is 0, 1 for a kernel that cannot be shown at the stage, and 2 for bad input.
 
-    prog: the command as its user calls it.
+    prog: the command name for messages.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     guest = frontend(lambda each: given[:1] and given[0] in each.lessons)
@@ -106,7 +106,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _kernel(options: argparse.Namespace) -> PrimFunc:
-    """The step's kernel: the student's, or the reference if that is not written yet."""
+    """Return the step's kernel: the student's, or the reference if the student's is not written yet."""
     kernels: Path = options.kernels or student_file()
     try:
         return _build(kernels, options)
@@ -125,7 +125,7 @@ def _build(kernels: Path, options: argparse.Namespace) -> PrimFunc:
 
 
 def _shape(step: Step, size: int | None) -> Shape:
-    """Raises `ValueError` for a size if the step leaves none to choose."""
+    """Return the shape of the kernel; raises `ValueError` for a size if the step allows no choice."""
     if size is not None and not step.free:
         m, n, k = step.shape(size)
         raise ValueError(f"step {step.number} takes no size: it is one tile, M = {m}, N = {n} and K = {k}")
@@ -133,9 +133,9 @@ def _shape(step: Step, size: int | None) -> Shape:
 
 
 def folded(text: str, width: int) -> str:
-    """The text in lines of at most `width` columns, broken after commas or at spaces; a comment stays one.
+    """Wrap text to lines of at most `width` columns, after commas or at spaces; a comment stays a comment.
 
-    Words that are longer, as in the names of PTX, stay whole.
+    Longer words, such as PTX names, are not broken.
     """
     return "".join(f"{part}\n" for line in text.splitlines() for part in _parts(line, width))
 
@@ -157,7 +157,7 @@ def _parts(line: str, width: int) -> Iterator[str]:
 
 
 def _print(text: str) -> None:
-    """Print the text: for a terminal in its lines, else in UTF-8, as --output writes it, but for a stream of ASCII."""
+    """Print text, wrapped for a terminal, else in UTF-8 as --output writes it, except on an ASCII stream."""
     if sys.stdout.isatty():
         text = folded(text, shutil.get_terminal_size().columns)
     elif isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "ascii":

@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _say_timelines(tasks: Sequence[Task], folder: Path, console: Console) -> None:
-    """The written timelines, and the missing ones."""
+    """Print the written timelines, and the missing ones."""
     written = [task.timeline for task in tasks if task.timeline is not None and task.timeline.exists()]
     said = f"wrote {len(written)} timeline{'s' * (len(written) != 1)} to {folder}"
     if any(task.timeline is None for task in tasks):

@@ -14,7 +14,7 @@ _STYLES = {"ok": "green", "clock": "cyan", "wrong": "bold red", "incomplete": "y
 
 
 def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
-    """The rows, in the order given. Times are predictions of the simulator's clock."""
+    """Return a table of the rows in the given order, with times predicted by the simulator's clock."""
     table = Table(
         title=f"The ladder in the simulator, {gpu.upper()}",
         caption="max err: against float64. µs, TFLOPS, peak: predicted, in a row of launches. wall s: to build and "
@@ -35,7 +35,7 @@ def ladder_table(rows: Sequence[Row], gpu: str) -> Table:
 
 
 def why_table(rows: Sequence[Row]) -> Table:
-    """The bound of each row's kernel, in words; the rows of each sentence."""
+    """Return a table of the bound of each row's kernel, in words."""
     table = Table(title="What bounds each step", box=None, pad_edge=False, title_justify="left")
     table.add_column("step", justify="right", no_wrap=True)
     table.add_column("size", justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""The two streams of a command: characters that they lack are spelled, and an error of a write ends the command."""
+"""The output streams of a command: unsupported characters are transliterated, and write errors end the command."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tirx_mini.files import OutputError, reason
 from tirx_mini.pytorch import PyTorchMissing
 
 NOT_WRITTEN = 2
-"""The exit status where the output, or a file of it, cannot be written."""
+"""The exit status if the output, or an output file, cannot be written."""
 CLOSED = 141
-"""The exit status where the reader of the output has closed it, as ``| head`` does: that of the signal SIGPIPE."""
+"""The exit status if the reader closed the output, as ``| head`` does: that of the signal SIGPIPE."""
 INTERRUPTED = 130
 
 _LIKE = {
@@ -26,12 +26,12 @@ _LIKE = {
     "←": "<-", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "²": "^2", "³": "^3", "µ": "u", "μ": "u", "•": "*", "✓": "v",
     "✗": "x",
 }  # fmt: skip
-"""The spelling in ASCII of the characters that the kit prints."""
+"""The ASCII spelling of the characters that the kit prints."""
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EBADF)
 
 
 def reported(main: Callable[[], int]) -> int:
-    """Run a command; returns its exit status. A sentence on standard error says what could not be written, and why."""
+    """Run a command and return its exit status; report a write error in a sentence on standard error."""
     _prepare()
     try:
         try:
@@ -56,7 +56,7 @@ def reported(main: Callable[[], int]) -> int:
 
 
 def _explained(error: OSError) -> str:
-    """Return a sentence on an error that the operating system caused; "" for any other error."""
+    """Return a sentence on an operating system error, or "" for any other error."""
     if error.errno in _FULL:
         what = error.filename or "the output, or a temporary file,"
         return f"{what} cannot be written: {reason(error)}"
@@ -75,7 +75,7 @@ def _failed(sentence: str) -> int:
 
 
 def _silenced(status: int) -> int:
-    """Let what is still in the buffer go nowhere: Python would try to write it at the end of the process."""
+    """Discard buffered output, which Python would otherwise write at the end of the process."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -84,7 +84,7 @@ def _silenced(status: int) -> int:
 
 
 def _prepare() -> None:
-    """Let both streams take any text, and be there where they were closed. A width of 0 is an unknown one."""
+    """Make both streams accept any text, and open closed ones; treat a width of 0 as unknown."""
     if not os.environ.get("COLUMNS", "").strip("0"):
         os.environ.pop("COLUMNS", None)
     codecs.register_error("tirx_mini", _likeness)
@@ -97,7 +97,7 @@ def _prepare() -> None:
 
 
 def _likeness(error: UnicodeError) -> tuple[str, int]:
-    """Return the spelling of the characters that an encoding does not have."""
+    """Return the spelling of the characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_like, error.object[error.start : error.end])), error.end

@@ -34,11 +34,11 @@ from .rows import run_with_bar
 _STYLES = {State.FAST: "green", State.RIGHT: "yellow", State.BUILDS: "yellow", State.TODO: "cyan"}
 _UNSTYLED = (State.NOT_BEGUN, State.ABSENT)
 _CODES = 2
-"""How many codes of a step are listed; of more, their number."""
+"""The maximum number of listed codes of a step; further codes are only counted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what is filled in, and print the table. The exit status is 2 for bad input, else 0."""
+    """Run the filled-in steps, and print the table. The exit status is 2 for bad input, else 0."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL)
     try:
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def progress_table(standings: Sequence[Standing]) -> Table:
-    """A line for each step, at most 80 columns wide."""
+    """Return a table with a line for each step, at most 80 columns wide."""
     table = Table(box=None, pad_edge=False)
     for name in ("step", "", "state", "tests", "findings", "TFLOPS", "ref"):
         table.add_column(name, justify="right" if name in ("step", "tests", "TFLOPS", "ref") else "left", no_wrap=True)
@@ -114,7 +114,7 @@ def _cells(standing: Standing) -> tuple[str | Text, ...]:
 
 
 def _as_dict(todo: Plan, standings: Sequence[Standing], following: Advice) -> dict[str, object]:
-    """The table as JSON: names in snake case, rates in TFLOPS, states as the table has them."""
+    """Return the table as a JSON object: names in snake case, rates in TFLOPS, states as in the table."""
     steps = [
         {
             "step": standing.step,

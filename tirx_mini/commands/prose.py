@@ -1,4 +1,4 @@
-"""The console of commands whose output is read as sentences."""
+"""The console of commands that print prose."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.theme import Theme
 
 WIDEST = 100
-"""Text is not wrapped further to the right than here, however wide the terminal is."""
+"""The maximum width of text, in columns, on terminals of any width."""
 
 
 def prose_console() -> Console:
-    """A console of at most `WIDEST` columns, in which the code of Markdown stands out."""
+    """Return a console of at most `WIDEST` columns that highlights Markdown code."""
     console = Console(highlight=False, theme=Theme({"markdown.code": "bold cyan"}))
     console.width = min(console.width, WIDEST)
     return console

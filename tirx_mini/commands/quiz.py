@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _asked(options: argparse.Namespace) -> list[tuple[int, Prediction]]:
-    """The questions with their numbers. Raises `ValueError`."""
+    """Return the questions with their numbers. Raises `ValueError`."""
     questions = list(enumerate(QUESTIONS[options.step], 1))
     if options.answer is not None and (options.question is None or not math.isfinite(options.answer)):
         raise ValueError("--answer takes a finite number, and --question says which question it is for")
@@ -68,7 +68,7 @@ def _asked(options: argparse.Namespace) -> list[tuple[int, Prediction]]:
 
 
 def _ask(question: Prediction) -> tuple[float | None, str]:
-    """The reader's number and reason; None at the end of the input."""
+    """Read the user's number and reason; the number is None at the end of the input."""
     while True:
         print(f"your number, in {question.unit}: ", end="", flush=True)
         line = sys.stdin.readline()
@@ -86,7 +86,7 @@ def _ask(question: Prediction) -> tuple[float | None, str]:
 
 
 def _show(question: Prediction, mark: Marked, console: Console) -> None:
-    """The mark, the figure and the reasons."""
+    """Print the mark, the figure and the reasons."""
     word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
     console.print(Text(word, style=style), end="")
     console.print(Text(f": the simulator's figure is {_number(mark.figure)} {question.unit}"))

@@ -1,4 +1,4 @@
-"""Rows of a table, with a bar on the terminal while they are computed."""
+"""Computation of table rows, with a progress bar on the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tirx_mini.course import Row, Task, run_tasks, shape_text
 
 
 def run_with_bar(tasks: Sequence[Task], jobs: int, console: Console) -> list[Row]:
-    """The rows of the tasks, in their order, with a bar while they are computed."""
+    """Return the rows of the tasks in their order, with a bar during the computation."""
     rows: dict[int, Row] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

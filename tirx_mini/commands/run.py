@@ -8,5 +8,5 @@ from tirx_mini.foreign import scripts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program. The exit status is its own, 1 for a mistake in a kernel, 2 where there is nothing to run."""
+    """Run the program; the exit status is its own, 1 for a mistake in a kernel, 2 if nothing can be run."""
     return scripts.run_script(argv, "python -m tirx_mini run", scripts.importable())

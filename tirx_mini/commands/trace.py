@@ -52,11 +52,11 @@ from .arguments import (
 from .waiting import meter
 
 CLOCK = "clock"
-"""The verdict of a run without data that found nothing."""
+"""The verdict of a run without data and without findings."""
 
 
 def parse_cta(text: str) -> str | int:
-    """`first`, `slowest`, or the number of a CTA. Raises `ValueError`."""
+    """Parse `first`, `slowest`, or the number of a CTA. Raises `ValueError`."""
     if text in (FIRST, SLOWEST):
         return text
     if text.isdecimal():
@@ -65,7 +65,7 @@ def parse_cta(text: str) -> str | int:
 
 
 def parse_file(text: str) -> Path:
-    """A file whose suffix says what is written. Raises `ValueError`, and `OutputError` where it cannot be written."""
+    """Parse a file with a format suffix. Raises `ValueError`, or `OutputError` if it cannot be written."""
     path = Path(text)
     if path != TERMINAL and path.suffix not in FORMS:
         named = f"{path.suffix or 'no suffix'} is not"
@@ -74,7 +74,7 @@ def parse_file(text: str) -> Path:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a kernel with a timeline, and write that. The exit status is that of ``check``."""
+    """Run a kernel with a timeline, and write the timeline. The exit status is that of ``check``."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False, stderr=options.output == TERMINAL)
     shown = meter(console)
@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant], shown: Meter) -> Checked:
-    """A kernel's verdict, with a timeline."""
+    """Return a kernel's verdict, with a timeline."""
     return check_file(
         ref, size=options.size, shape=options.shape, gpu=options.gpu or DEFAULT_GPU, sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True, constants=constants,
@@ -173,7 +173,7 @@ def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, 
 
 
 def _named(kernel: str) -> KernelRef:
-    """The kernel that the command names; a program of the course in another language has a name without a file."""
+    """Return the named kernel; a course program in another language has a name without a file."""
     if launched_with(kernel) is not None:
         path, name = file_and_name(kernel)
         return KernelRef(Path(path), name)
@@ -181,7 +181,7 @@ def _named(kernel: str) -> KernelRef:
 
 
 def _run(kernel: str, ref: KernelRef, options: argparse.Namespace, shown: Meter) -> tuple[Checked, Traced]:
-    """A kernel's verdict and its timeline."""
+    """Return a kernel's verdict and its timeline."""
     programs, launched = programs_with(kernel), launched_with(kernel)
     given = options.shape is not None or options.what_if or options.sms is not None
     if launched is not None and not given and options.size is None:
@@ -205,7 +205,7 @@ def _run(kernel: str, ref: KernelRef, options: argparse.Namespace, shown: Meter)
 
 
 def _size(options: argparse.Namespace) -> str:
-    """The size as it was asked for."""
+    """Return the requested size as text."""
     if options.shape is not None:
         return " × ".join(map(str, options.shape))
     return f"size {options.size}" if options.size is not None else ""

@@ -1,4 +1,4 @@
-"""The display on a terminal while a command simulates."""
+"""The progress display on a terminal during a simulation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tirx_mini.course import PATIENCE_S, Meter
 
 
 def meter(console: Console, patience_s: float = PATIENCE_S) -> Meter:
-    """The progress of the simulation, on a line of the terminal that disappears at the end; nothing elsewhere.
+    """Return a meter on a line of the terminal that disappears at the end, or without output elsewhere.
 
-    patience_s: for how long nothing is shown.
+    patience_s: the delay before the display appears.
     """
     if not console.is_terminal:
         return Meter(None)
