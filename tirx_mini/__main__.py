@@ -14,9 +14,9 @@ PROG = "python -m tirx_mini"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 2 for bad input, where argparse raises `SystemExit` with the same.
+    """Run one command and return the exit status: 2 for bad input, for which argparse raises `SystemExit`.
 
-    argv: by default the arguments of this process, which is then ended as `ending.command` says.
+    argv: by default the arguments of this process, which then ends as `ending.command` describes.
     """
     if argv is None:
         return command(lambda: main(sys.argv[1:]))

@@ -1,6 +1,6 @@
-"""Checks of a call's arguments that do not depend on where the kernel runs; each failure is one sentence with a fix.
+"""Checks of a call's arguments that are independent of the execution target, each with a one-sentence fix.
 
-The simulator and the CUDA runtime ask them before a kernel starts, and add what only one of them needs.
+The simulator and the CUDA runtime run the checks before a kernel starts, and add their own.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _DEVICES = {"cpu": "the CPU", "cuda": "the GPU"}
 
 
 class ArgumentError(ValueError):
-    """An argument does not fit its parameter. `str(error)` is one sentence that says which one and what to pass."""
+    """The error for an argument that does not fit its parameter; one sentence names the argument and the fix."""
 
 
 LITTLE = 1 << 28
-"""Bytes that any machine has: less is not worth the question."""
+"""The number of bytes below which available memory is not checked."""
 
 
 def check_room(nbytes: float, what: str) -> None:
-    """Raises `ArgumentError` where the machine has less memory left than `what` takes; a clause such as "A, B and D".
+    """Raise `ArgumentError` if `what`, a clause such as "A, B and D", exceeds the available memory.
 
-    An operating system that grants more than it has would end the process in the middle of the run.
+    An operating system that overcommits memory would kill the process in the middle of the run.
     """
     if nbytes <= LITTLE:
         return
@@ -45,7 +45,7 @@ def check_room(nbytes: float, what: str) -> None:
 
 
 def kernel_of(given: object, caller: str) -> PrimFunc:
-    """The kernel that is given to `caller`, itself or in a module. Raises `TypeError` for anything else."""
+    """Return the kernel given to `caller`, itself or in a module. Raises `TypeError` for anything else."""
     if isinstance(given, PrimFunc):
         return given
     if isinstance(given, IRModule):
@@ -75,7 +75,7 @@ def kernel_of(given: object, caller: str) -> PrimFunc:
 
 
 def _kernel_in(given: object) -> Any:
-    """The kernel that a function is wrapped around, by `functools.wraps`, `functools.partial` or a closure."""
+    """Return the kernel wrapped by a function, through `functools.wraps`, `functools.partial` or a closure."""
     seen = 0
     while not isinstance(given, PrimFunc) and seen < 10:
         seen += 1
@@ -95,14 +95,14 @@ def _is_filled(cell: Any) -> bool:
 
 
 def whole_number(name: str, value: object, least: int = 1) -> int:
-    """The value of an option. Raises `ValueError` unless it is a whole number of at least `least`."""
+    """Return the value of an option. Raises `ValueError` unless it is an integer of at least `least`."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
     raise ValueError(f"{name} must be a whole number of at least {least}, but {value!r} was given")
 
 
 def named(func: PrimFunc, index: int) -> str:
-    """What sentences call an argument: "argument 1 (A) of gemm"."""
+    """Return the name of an argument in messages: "argument 1 (A) of gemm"."""
     return f"argument {index + 1} ({func.params[index].name}) of {func.name}"
 
 
@@ -112,12 +112,12 @@ def is_tensor(value: object) -> bool:
 
 
 TENSOR_MAP_CALL = "tirx_mini.TensorMap(A, box=(64, 128), swizzle=128)"
-"""How a tensor map is made, for sentences."""
+"""An example of a tensor map's construction, for messages."""
 
 
 @dataclass(frozen=True, eq=False)
 class TensorMap:
-    """What a caller passes for a parameter `T.handle("tensormap")`: a tensor, and how TMA sees it.
+    """The argument for a parameter `T.handle("tensormap")`: a tensor, and its layout for TMA.
 
     The fields are the arguments of `cuTensorMapEncodeTiled` (CUDA driver API). Dimensions are innermost first, as the
     coordinates of a copy are.
@@ -125,10 +125,10 @@ class TensorMap:
     tensor: a PyTorch tensor or NumPy array, contiguous. The map begins at its first element.
     box: extents of one transfer, in elements.
     swizzle: the swizzle span in bytes: 0, 32, 64 or 128.
-    dims: extents of the tensor that TMA sees, in elements; those of `tensor` where left out.
-    strides: distances between neighbours in dimensions 1 …, in bytes; those of a contiguous tensor where left out.
+    dims: extents of the tensor that TMA sees, in elements; by default those of `tensor`.
+    strides: distances between neighbours in dimensions 1 …, in bytes; by default those of a contiguous tensor.
     l2_promotion: the granularity of L2 fetches in bytes: 0, 64, 128 or 256.
-    fill: what elements outside the tensor are in a load.
+    fill: the value of elements outside the tensor in a load.
     """
 
     tensor: Any
@@ -140,7 +140,7 @@ class TensorMap:
     fill: Literal["zero", "nan"] = "zero"
 
     def encoded(self, var: Var, buffer: Buffer) -> Encoded:
-        """The map of `buffer`, which holds the tensor, for the parameter `var`. Raises `ArgumentError`."""
+        """Return the map of `buffer`, which holds the tensor, for the parameter `var`. Raises `ArgumentError`."""
         dims = tuple(map(int, self.dims)) if self.dims is not None else buffer.shape[::-1]
         strides, step = self.strides, buffer.dtype.itemsize
         if strides is None:
@@ -171,7 +171,7 @@ def is_tensor_map(param: Buffer | Var) -> bool:
 
 
 def tensor_map_of(func: PrimFunc, index: int, value: object) -> tuple[TensorMap, Encoded]:
-    """The tensor map that is given for a parameter, also encoded. Raises `ArgumentError` for anything else."""
+    """Return the tensor map passed for a parameter, and its encoding. Raises `ArgumentError` for other values."""
     var = func.params[index]
     assert isinstance(var, Var)
     if not isinstance(value, TensorMap):
@@ -185,7 +185,7 @@ def tensor_map_of(func: PrimFunc, index: int, value: object) -> tuple[TensorMap,
 
 
 def with_tensor_maps(func: PrimFunc, args: Sequence[object]) -> tuple[PrimFunc, Sequence[Any]]:
-    """A kernel with the tensors of its tensor maps as parameters, and its arguments with these tensors.
+    """Return a kernel with its tensor maps' tensors as parameters, and its arguments with these tensors.
 
     A tensor that is passed several times, by itself or in maps, becomes one parameter. Raises `ArgumentError`.
     """
@@ -215,9 +215,9 @@ def with_tensor_maps(func: PrimFunc, args: Sequence[object]) -> tuple[PrimFunc, 
 
 
 def for_arguments(func: PrimFunc, args: Sequence[object]) -> PrimFunc:
-    """The kernel for the shapes of these arguments: `func` itself, unless some of its extents are symbolic.
+    """Return the kernel for the shapes of these arguments: `func` itself if it has no symbolic extents.
 
-    Raises `ArgumentError` where the arguments do not determine the extents.
+    Raises `ArgumentError` if the arguments do not determine the extents.
     """
     if not symbols(func):
         return func
@@ -236,19 +236,19 @@ def _shape_or_number(value: Any) -> Sequence[int] | int | None:
 
 
 def check_count(func: PrimFunc, args: Sequence[object]) -> None:
-    """Raises `ArgumentError` unless there is one argument a parameter."""
+    """Raise `ArgumentError` unless there is one argument for each parameter."""
     if len(args) != len(func.params):
         names = ", ".join(param.name for param in func.params)
         raise ArgumentError(f"{func.name} takes {len(func.params)} arguments ({names}), but {len(args)} were given")
 
 
 def not_an_array(func: PrimFunc, index: int, value: object) -> ArgumentError:
-    """The error of a value that is given for a buffer and has no elements to read or write."""
+    """Return the error for a value that is passed for a buffer but has no elements."""
     return ArgumentError(f"{named(func, index)} must be a tensor or a NumPy array, but it is {_kind(value)}")
 
 
 def check_device(func: PrimFunc, index: int, tensor: Any, device: str) -> None:
-    """Raises `ArgumentError` unless a tensor is on `device`, "cuda" or "cpu"."""
+    """Raise `ArgumentError` unless a tensor is on `device`, "cuda" or "cpu"."""
     if tensor.device.type == device:
         return
     place = _DEVICES.get(tensor.device.type, tensor.device.type)
@@ -257,7 +257,7 @@ def check_device(func: PrimFunc, index: int, tensor: Any, device: str) -> None:
 
 
 def check_type(func: PrimFunc, index: int, array: Any) -> None:
-    """Raises `ArgumentError` unless a tensor or NumPy array has the dtype and the shape of its parameter, a buffer."""
+    """Raise `ArgumentError` unless a tensor or NumPy array has the dtype and shape of its buffer parameter."""
     param, here = func.params[index], named(func, index)
     assert isinstance(param, Buffer)
     wanted, dtype = str(param.dtype), str(array.dtype).removeprefix("torch.")
@@ -270,7 +270,7 @@ def check_type(func: PrimFunc, index: int, array: Any) -> None:
 
 
 def check_contiguous(func: PrimFunc, index: int, array: Any) -> None:
-    """Raises `ArgumentError` unless the elements of a tensor or NumPy array lie in memory in row-major order."""
+    """Raise `ArgumentError` unless a tensor or NumPy array is contiguous in row-major order."""
     name = func.params[index].name
     if is_tensor(array):
         contiguous, strides, fix = array.is_contiguous(), array.stride(), f"{name}.contiguous()"
@@ -282,14 +282,14 @@ def check_contiguous(func: PrimFunc, index: int, array: Any) -> None:
 
 
 def check_writeable(func: PrimFunc, index: int, array: np.ndarray) -> None:
-    """Raises `ArgumentError` where a NumPy array is read-only."""
+    """Raise `ArgumentError` if a NumPy array is read-only."""
     if not array.flags.writeable:
         fix = f"pass {func.params[index].name}.copy()"
         raise ArgumentError(f"{named(func, index)} is read-only, and results are written in place: {fix}")
 
 
 def check_scalar(func: PrimFunc, index: int, value: Any) -> bool | int | float:
-    """The number to pass for a scalar parameter; raises `ArgumentError` for one that its type cannot hold.
+    """Return the number to pass for a scalar parameter; raises `ArgumentError` if its type cannot represent it.
 
     value: a number, also as a NumPy scalar or a tensor of one element.
     """

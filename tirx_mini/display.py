@@ -1,6 +1,6 @@
-"""What a notebook shows of an object: `Displayed` asks the writer that is registered for its class.
+"""The notebook display of an object, by the writer registered for its class.
 
-Findings, reports and timelines are defined below the room that renders them, so they do not know their HTML:
+Findings, reports and timelines are defined below the room that renders them, and do not depend on their HTML:
 `tirx_mini.notebook`, which stands above both, registers a writer for each. It is imported when something is shown.
 """
 
@@ -14,7 +14,7 @@ WRITERS = "tirx_mini.notebook"
 
 @singledispatch
 def as_html(value: object) -> str | None:
-    """The object as HTML for a notebook; None for an object without a writer, which the notebook shows as text."""
+    """Return the object as HTML for a notebook, or None without a writer; the notebook then shows text."""
     return None
 
 

@@ -28,20 +28,20 @@ from .files import no_more_writes, writing
 
 POSIX = os.name == "posix"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else ()
-"""They end a command: Ctrl-C, `kill`, and a terminal that is closed."""
+"""The signals that end a command: Ctrl-C, `kill`, and a closed terminal."""
 
 _WRITE_S = 0.8
-"""Seconds for a file that is being written."""
+"""The maximum number of seconds for completing a file being written."""
 _PATIENCE_S = 0.3
-"""Seconds for output that is to be flushed, and for each round of children that end."""
+"""The maximum number of seconds for flushing output, and for each round of ending children."""
 _ROUNDS = 3
-"""Children that are looked for and ended: the main thread may start another one meanwhile."""
+"""The number of rounds of ending children, since the main thread may start one in between."""
 _LOOK_S = 0.2
 """The seconds between two checks by a child that its parent is alive."""
 
 
 def command(main: Callable[[], int]) -> int:
-    """Run the command that this process is for; returns its exit status.
+    """Run the command of this process and return its exit status.
 
     A signal ends the process with the status 128 + its number, as a shell gives it. It stays so until the process ends.
     """
@@ -56,14 +56,14 @@ def command(main: Callable[[], int]) -> int:
 
 
 def quiet_start() -> None:
-    """Let Ctrl-C end a program that still imports what it needs; `command` then takes over."""
+    """Let Ctrl-C end a program during its imports, before `command` takes over."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
 
 
 @contextmanager
 def farewell(text: str) -> Iterator[None]:
-    """Within it, a signal that ends the command prints a sentence to standard error."""
+    """Print a sentence to standard error if a signal ends the command within the block."""
     guard = _Guard.current()
     if guard is not None:
         guard.farewell = text
@@ -74,7 +74,7 @@ def farewell(text: str) -> Iterator[None]:
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """Within it, signals raise `KeyboardInterrupt` or `SystemExit`: for work elsewhere that has to be called off."""
+    """Raise `KeyboardInterrupt` or `SystemExit` for signals within the block, so that other work can be cancelled."""
     guard = _Guard.current()
     if guard is None:
         yield
@@ -95,7 +95,7 @@ def _raise(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class _Guard:
-    """Ends this process at a signal. It has a folder for all temporary ones, where the system has room for it."""
+    """Ends this process at a signal, with one folder for all temporary folders if there is space."""
 
     def __init__(self) -> None:
         self.farewell = ""
@@ -120,18 +120,18 @@ class _Guard:
         return next((owner for owner in owners if isinstance(owner, _Guard)), None)
 
     def noted(self, number: int, frame: FrameType | None) -> None:
-        """Keep the main thread here: it would take the end of a child for a failure. A file is written to its end."""
+        """Record a signal, and suspend the main thread, unless a file is being written."""
         self._heard = True
         if self._ending or (self._ready and not writing()):
             self.stay_if_heard()
 
     def stay_if_heard(self) -> None:
-        """Wait for the end of the process, if there was a signal."""
+        """Wait for the end of the process if a signal was received."""
         while self._heard:
             time.sleep(60)
 
     def remove_folder(self) -> None:
-        """Remove the folder, under another name: a thread that goes on finds none to write to."""
+        """Rename and remove the folder, so that a running thread cannot write to it."""
         if self._folder is not None:
             gone = f"{self._folder}-"
             with suppress(OSError):  # the main thread was about to remove it
@@ -166,7 +166,7 @@ class _Guard:
             os._exit(128 + number)
 
     def _last_words(self) -> None:
-        """Write what is in the buffer, and remove from a terminal the line that moved, which hides the cursor."""
+        """Flush the buffered output, and clear the progress line of a terminal, which hides the cursor."""
         with suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
         for stream in filter(_moves, (1, 2)):
@@ -178,7 +178,7 @@ class _Guard:
 
 
 def _start_nothing(event: str, arguments: object) -> None:
-    """Let no thread start a process any more."""
+    """Prevent all threads from starting further processes."""
     if event in ("subprocess.Popen", "os.fork", "os.posix_spawn"):
         raise RuntimeError("this process ends")
 
@@ -188,7 +188,7 @@ def _moves(stream: int) -> bool:
 
 
 def end_children() -> None:
-    """End all processes that this one has started, and theirs."""
+    """End all processes that this process has started, with their descendants."""
     try:
         import psutil  # takes 10 ms
     except ImportError:  # they end when they see that this one is gone
@@ -210,7 +210,7 @@ def end_children() -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Within it, a child may be started that gets no signal before it calls `as_child`."""
+    """Hold signals within the block, so that a child receives none before it calls `as_child`."""
     if not POSIX:
         yield
         return
@@ -222,7 +222,7 @@ def signals_held() -> Iterator[None]:
 
 
 def as_child() -> None:
-    """Let this process lead a group of its own, ignore Ctrl-C, and end when its parent has ended."""
+    """Make this process lead its own group, ignore Ctrl-C, and end after its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not POSIX:
         return
@@ -243,7 +243,7 @@ def _end_with(parent: int) -> None:
 
 
 def end_group(pid: int) -> None:
-    """End a child that leads a group, with the group; and one that does not lead it yet."""
+    """End a child with the group that it leads, or alone if it does not lead one yet."""
     with suppress(ProcessLookupError):
         if POSIX:
             with suppress(ProcessLookupError):
@@ -252,7 +252,7 @@ def end_group(pid: int) -> None:
 
 
 def one_thread_each() -> None:
-    """Let each process that is started from now on have one core's share: NumPy's threads would get in the way."""
+    """Limit each process started from now on to one thread for NumPy."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 

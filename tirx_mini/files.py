@@ -1,4 +1,4 @@
-"""Files that a command writes: each is there whole or not at all, whatever ends the process or fills the disk."""
+"""Atomic writing of a command's files, whatever ends the process or fills the disk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 class OutputError(Exception):
-    """A file, or the standard output, cannot be written; the message is a sentence."""
+    """The error for a file, or the standard output, that cannot be written; the message is a sentence."""
 
 
 def output_file(text: str) -> Path:
-    """The argument of a command that names a file to write. Raises `OutputError` where that is known to fail."""
+    """Return the output file named by an argument. Raises `OutputError` if it is known to fail."""
     path = Path(text)
     with _explained(path):
         if path.is_dir():
@@ -28,7 +28,7 @@ def output_file(text: str) -> Path:
 
 
 def output_folder(path: Path) -> Path:
-    """The folder, which is made where there is none. Raises `OutputError`."""
+    """Return the folder, created if missing. Raises `OutputError`."""
     with _explained(path):
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file: name a folder")
@@ -37,9 +37,9 @@ def output_folder(path: Path) -> Path:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file: whoever opens it meanwhile, or after a crash, finds the old one or the new one.
+    """Write a file atomically: concurrent readers, or readers after a crash, see the old or the new file.
 
-    What is no file, as /dev/stdout, is written to. Raises `OutputError`.
+    A path that is no regular file, as /dev/stdout, is written directly. Raises `OutputError`.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with _writing, _explained(path):
@@ -51,7 +51,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def no_more_writes(patience_s: float) -> None:
-    """Wait until no file is half-written, and let none begin: for the end of the process."""
+    """Wait until no file is half-written, and prevent further writes, for the end of the process."""
     _writing.acquire(timeout=patience_s)
 
 
@@ -61,7 +61,7 @@ def writing() -> bool:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refuses, as a part of a sentence."""
+    """Return the system's reason for an error, as part of a sentence."""
     text = error.strerror or str(error)
     return text[:1].lower() + text[1:]
 
@@ -71,7 +71,7 @@ _writing = threading.Lock()
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Within it, an error of the system is an `OutputError`."""
+    """Convert system errors to `OutputError` within the block."""
     try:
         yield
     except OSError as error:
@@ -83,7 +83,7 @@ def _is_device(path: Path) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file, with its rights, and let that take its place."""
+    """Write to a temporary file with the same permissions, and replace the file by it."""
     beside = path.with_name(f".{os.urandom(6).hex()}.tmp")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:

@@ -1,4 +1,4 @@
-"""The table of front ends: what each registers of itself, as data."""
+"""The table of front ends, with the data that each registers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from tirx_mini.records import dataclass
 
 PACKAGE = "tirx_mini.frontends"
-"""The folder of the front ends, whose `FRONTENDS` is the table. Nothing else in the core names it."""
+"""The package of the front ends, whose `FRONTENDS` is the table; no other core module names it."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class Frontend:
     instructions: str = ""
 
     def mentioned(self, text: str) -> bool:
-        """Return whether a file with this text may have programs in the language."""
+        """Return whether a file with this text may contain programs in the language."""
         return bool(self.mentions) and re.search(self.mentions, text) is not None
 
 
 def resolve(name: str) -> Any:
-    """Import what "module:attribute" names, of the folder of front ends."""
+    """Import the object that "module:attribute" names in the package of front ends."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(f"{PACKAGE}.{module}"), attribute)
 
 
 def public_function(name: str) -> Any:
-    """Return the function that a front end gives the package `tirx_mini` by this name, None where none does."""
+    """Return the function that a front end adds to the package `tirx_mini` by this name, or None."""
     home = next((each.functions[name] for each in frontends() if name in each.functions), None)
     return None if home is None else resolve(home)
 
@@ -81,19 +81,19 @@ def frontends() -> tuple[Frontend, ...]:
 
 
 def frontend(found: Callable[[Frontend], object]) -> Frontend | None:
-    """Return the first front end that a condition holds for."""
+    """Return the first front end that satisfies a condition, or None."""
     return next((each for each in frontends() if found(each)), None)
 
 
 def language_of(attrs: Iterable[tuple[str, object]]) -> Frontend | None:
-    """Return the front end of whose language a function with these attributes is; None for the course's dialects."""
+    """Return the front end for a function with these attributes, or None for the course's dialects."""
     known = {name for name, value in attrs if value}
     return frontend(lambda each: each.dialect in known)
 
 
 @contextmanager
 def kernel_imports() -> Iterator[None]:
-    """Within the block, kernel files find the modules by whose names other projects import the course's dialect."""
+    """Make the course's dialect importable within the block under other projects' module names."""
     stand_in = frontend(lambda each: each.kernel_imports)
     if stand_in is None:
         yield

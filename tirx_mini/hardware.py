@@ -1,6 +1,6 @@
-"""Facts about the hardware: limits that all GPUs share, architectures, and the GPUs that the simulator models.
+"""Hardware facts: limits shared by all GPUs, architectures, and the GPUs that the simulator models.
 
-This is their only home, and it imports nothing of the package, so that every room can ask it. A new GPU of a known
+All facts are here, and the module imports nothing of the package, so that every room can use it. A new GPU of a known
 architecture is one entry of `GPUS`; a new architecture is one entry of `ARCHITECTURES` and its instructions in `isa/`.
 
 Sources, by letter:
@@ -30,16 +30,16 @@ from tirx_mini.records import dataclass
 # -- what all architectures have in common (A) -------------------------------------------------------------------------
 
 WARP_SIZE = 32
-"""Threads of a warp, its lanes (CUDA: warpSize)."""
+"""The number of threads in a warp, its lanes (CUDA: warpSize)."""
 WARPGROUP_WARPS = 4
-"""Warps of a warpgroup (PTX ISA: "wgmma", warpgroup)."""
+"""The number of warps in a warpgroup (PTX ISA: "wgmma", warpgroup)."""
 WARPGROUP_SIZE = WARPGROUP_WARPS * WARP_SIZE
-"""Threads of a warpgroup."""
+"""The number of threads in a warpgroup."""
 THREADS_OF: Mapping[str, int] = MappingProxyType({"warpgroup": WARPGROUP_SIZE, "warp": WARP_SIZE, "thread": 1})
-"""Threads in each unit of a CTA."""
+"""The number of threads in each unit of a CTA."""
 MAX_THREADS_PER_CTA = 1024
 MAX_GRID = (2**31 - 1, 65_535, 65_535)
-"""CTAs along x, y and z (CUDA: technical specifications, dimensions of a grid)."""
+"""The maximum number of CTAs along x, y and z (CUDA: technical specifications, dimensions of a grid)."""
 MAX_LOCAL_BYTES = 512 << 10
 """Bytes of local memory of a thread, which holds the arrays that do not fit in registers (CUDA: technical
 specifications, maximum amount of local memory per thread)."""
@@ -47,16 +47,16 @@ MAX_CLUSTER = 8
 """CTAs in a cluster that every GPU with clusters can launch, the "portable" size. Up to 16 need a launch attribute
 (cudaFuncAttributeNonPortableClusterSizeAllowed) that the runtime does not set, and GPCs that have so many SMs."""
 REGISTERS_PER_SM = 65_536
-"""32-bit registers; one CTA can have all of them."""
+"""The number of 32-bit registers of an SM, all of which one CTA may use."""
 MAX_REGISTERS_PER_THREAD = 255
 NAMED_BARRIERS = 16
-"""Barriers of a CTA for bar.sync, ids 0 to 15 (PTX ISA: "bar")."""
+"""The number of named barriers of a CTA for bar.sync, ids 0 to 15 (PTX ISA: "bar")."""
 MAX_MBARRIER_COUNT = 2**20 - 1
-"""Largest number of expected arrivals, and largest magnitude of the tx-count (PTX ISA: "mbarrier", contents)."""
+"""The maximum expected arrivals and tx-count magnitude of an mbarrier (PTX ISA: "mbarrier", contents)."""
 TMEM_LANES, TMEM_COLUMNS = 128, 512
-"""Tensor memory of an SM, 32 bits in each place (PTX ISA: "Tensor Memory", addressing)."""
+"""The lanes and 32-bit columns of an SM's tensor memory (PTX ISA: "Tensor Memory", addressing)."""
 TMEM_ALLOCATIONS = (32, 64, 128, 256, 512)
-"""Columns that tcgen05.alloc can take (PTX ISA: "tcgen05.alloc")."""
+"""The column counts that tcgen05.alloc accepts (PTX ISA: "tcgen05.alloc")."""
 MAX_TMA_RANK, MAX_TMA_BOX, MAX_TMA_STRIDE = 5, 256, 2**40
 """Of a tensor map: dimensions, the largest extent of its box, and the bytes that strides stay below (CUDA driver API:
 cuTensorMapEncodeTiled)."""
@@ -64,14 +64,14 @@ TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN = 16, 128
 """Bytes that addresses, strides and rows in global memory, and addresses in shared memory, are multiples of (PTX ISA:
 "cp.async.bulk.tensor")."""
 SWIZZLE_PERIOD = 1024
-"""Bytes after which the widest swizzle repeats: eight rows of 128 bytes (PTX ISA: "tensor swizzling modes")."""
+"""The bytes after which the widest swizzle repeats: eight rows of 128 bytes (PTX ISA: "tensor swizzling modes")."""
 
 # -- architectures -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A target of the CUDA compiler: what its GPUs have in common, and the kit's files for it.
+    """A target of the CUDA compiler, with the common properties of its GPUs and the kit's files for it.
 
     name: as in "sm_100a".
     kernels: the folder of its reference kernels, in `kernels_ref/`.
@@ -108,12 +108,12 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
 
 
 def compute_capability(arch: str) -> int:
-    """Ten times the compute capability of an architecture: 90 for "sm_90a"."""
+    """Return ten times the compute capability of an architecture: 90 for "sm_90a"."""
     return int("".join(filter(str.isdigit, arch)))
 
 
 def arch_name(capability: int) -> str:
-    """The architecture to compile for, "sm_90a" for 90: from Hopper on, TMA and tensor cores need the variant `a`."""
+    """Return the target architecture, "sm_90a" for 90, with the variant `a` that TMA and tensor cores need."""
     return f"sm_{capability}{'a' if capability >= 90 else ''}"
 
 
@@ -123,7 +123,7 @@ def same_generation(arch: str, other: str) -> bool:
 
 
 def architecture_of(arch: str) -> Architecture:
-    """The entry of an architecture; that of its generation, else the default one, for one that has none."""
+    """Return the entry of an architecture, or else that of its generation, or the default."""
     alike = [entry for entry in ARCHITECTURES.values() if same_generation(entry.name, arch)]
     return ARCHITECTURES.get(arch) or (alike[0] if alike else ARCHITECTURES[DEFAULT_ARCH])
 
@@ -146,7 +146,7 @@ ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "alloc": 100,           # tcgen05.alloc and dealloc
     "none": 0,              # directives to the compiler
 })  # fmt: skip
-"""Issue cost of an instruction by its cost class (`isa.Instruction.cost`)."""
+"""The issue cost of an instruction by its cost class (`isa.Instruction.cost`)."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class GpuSpec:
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For other processes: a read-only mapping cannot be pickled as it is."""
+        """Return a picklable state for other processes, without read-only mappings."""
         return {**vars(self), "issue": dict(self.issue)}
 
     @property
@@ -263,8 +263,9 @@ class GpuSpec:
         return self.architecture.name
 
     def with_sms(self, sms: int | None) -> GpuSpec:
-        """The same GPU with only `sms` of its multiprocessors, where a small problem is many tiles for each; None for
-        all of them. Raises `ValueError` for more than it has, or none."""
+        """Return the same GPU with only `sms` multiprocessors, so that small problems have many tiles per SM.
+
+        None keeps all multiprocessors. Raises `ValueError` for a number out of range."""
         if sms is None:
             return self
         if not 1 <= sms <= self.sms:
@@ -272,7 +273,7 @@ class GpuSpec:
         return replace(self, sms=sms)
 
     def at_clock(self, ghz: float) -> GpuSpec:
-        """The same GPU with its SMs at another clock. The L2 and the HBM keep theirs: an SM counts other cycles."""
+        """Return the same GPU at another SM clock; the L2 and the HBM keep theirs, so their cycle counts change."""
         ratio = ghz / self.clock_ghz
         cycles = ("l2_latency", "l2_far_latency", "hbm_latency", "tma_latency", "tma_store_latency")
         rates = ("l2_bytes_per_cycle", "tma_store_bytes_per_cycle")
@@ -282,21 +283,21 @@ class GpuSpec:
 
     @property
     def l2_shared_bytes(self) -> float:
-        """How much the L2 holds of what all SMs read."""
+        """The L2 capacity for data that all SMs read, in bytes."""
         return self.l2_bytes / self.l2_partitions
 
     @property
     def peak_tflops(self) -> float:
-        """Dense fp16 with fp32 accumulation."""
+        """The peak rate in TFLOPS of dense fp16 with fp32 accumulation."""
         return self.sms * self.tensor_flops_per_cycle * self.rated_ghz / 1e3
 
     @property
     def hbm_bytes_per_cycle(self) -> float:
-        """Of the whole GPU."""
+        """The HBM bandwidth of the whole GPU in bytes per SM cycle."""
         return self.hbm_tbps * 1e3 / self.clock_ghz
 
     def clock_under(self, utilisation: float, hbm_tbps: float = 0.0) -> float:
-        """GHz of a kernel that keeps the tensor cores busy for that share of its cycles, with so much HBM traffic.
+        """Return the clock in GHz of a kernel with this tensor core utilisation and HBM traffic.
 
         At the power limit, utilisation × clock × voltage² is constant, and the voltage goes about with the root of the
         clock.
@@ -305,7 +306,7 @@ class GpuSpec:
         return self.clock_ghz * min(1.0, (self.sustained_utilisation / load) ** self.power_exponent)
 
     def fastest_clock(self, utilisation: float) -> float:
-        """The highest GHz that such a kernel may have where its clock is not known, else the one that it has.
+        """Return the highest clock in GHz that such a kernel may have, or its own clock if that is known.
 
         It is the clock of a GPU whose power limit lowers `spare_ghz` to `clock_ghz` at full load.
         """
@@ -336,7 +337,7 @@ B300 = replace(
     name="B300", cuda_name="NVIDIA B300 SXM6 AC", architecture=BLACKWELL_ULTRA,          # B: SMs, throughput, memory
     spare_ghz=B200.clock_ghz, sustained_utilisation=1.0,            # D: as a B200; that clock is the one under load
 )  # fmt: skip
-"""Caches and memory as on a B200. Its clock is the one under full load: times of other kernels are ranges."""
+"""The B300, with caches and memory of a B200, and the clock under full load: other kernels' times are ranges."""
 
 H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
@@ -361,13 +362,13 @@ H200 = replace(
 GPUS: Mapping[str, GpuSpec] = MappingProxyType({spec.name.lower(): spec for spec in (B200, B300, H100, H200)})
 
 DEFAULT_GPU = "b200"
-"""The GPU that is modelled unless another is named."""
+"""The GPU that is modelled by default."""
 DEFAULT_ARCH = GPUS[DEFAULT_GPU].arch
-"""The architecture that is compiled for where neither the user nor a GPU of this machine says otherwise."""
+"""The architecture that is compiled for unless the user or a GPU of this machine determines another."""
 
 
 def gpu_spec(gpu: str | GpuSpec) -> GpuSpec:
-    """The GPU of this name, a key of `GPUS` in upper or lower case; raises `ValueError` for any other."""
+    """Return the GPU of this name, a key of `GPUS` in any case; raises `ValueError` for other names."""
     if isinstance(gpu, GpuSpec):
         return gpu
     try:
@@ -377,12 +378,12 @@ def gpu_spec(gpu: str | GpuSpec) -> GpuSpec:
 
 
 def gpu_called(cuda_name: str) -> GpuSpec | None:
-    """The modelled GPU whose numbers are for the part of this name in CUDA, as "NVIDIA B200"."""
+    """Return the modelled GPU for a CUDA device name, as "NVIDIA B200", or None."""
     return next((spec for spec in GPUS.values() if spec.cuda_name == cuda_name), None)
 
 
 def nearest_gpu(arch: str, cuda_name: str = "") -> GpuSpec:
-    """The modelled GPU that is most like a real one: its namesake, else one of its architecture, else the default."""
+    """Return the modelled GPU closest to a real one: its namesake, else one of its architecture, else the default."""
     alike = [spec for key, spec in GPUS.items() if key in cuda_name.lower()]
     alike += [spec for spec in GPUS.values() if spec.arch == arch]
     return alike[0] if alike else GPUS[DEFAULT_GPU]

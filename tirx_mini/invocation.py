@@ -1,4 +1,4 @@
-"""How this process was started, and the folder that `python -m` looks for modules in before any other.
+"""The start of this process, and the folder that `python -m` searches first for modules.
 
 That folder is the working directory, which may have files of others: hand-ins. So this module imports nothing that
 Python has not imported already when it starts.
@@ -20,13 +20,13 @@ def as_module() -> bool:
 
 
 def forget_working_directory() -> None:
-    """Let ``python -m tirx_mini`` import nothing from the working directory, unless tirx_mini itself is there."""
+    """Exclude the working directory from the imports of ``python -m tirx_mini``, unless it contains tirx_mini."""
     if as_module() and sys.path and _foreign(sys.path[0]):
         del sys.path[0]
 
 
 def shadows() -> list[str]:
-    """The files and folders of the working directory that are called as a module which Python finds elsewhere."""
+    """Return the files and folders of the working directory that shadow a module elsewhere."""
     from importlib.util import find_spec
 
     if not _foreign(os.curdir):
@@ -41,6 +41,6 @@ def shadows() -> list[str]:
 
 
 def _foreign(folder: str) -> bool:
-    """Return whether a folder is the working directory, and not that of tirx_mini."""
+    """Return whether a folder is the working directory, and does not contain tirx_mini."""
     here, package = os.path.realpath(os.curdir), os.path.dirname(os.path.realpath(__file__))
     return os.path.realpath(folder or os.curdir) == here != os.path.dirname(package)

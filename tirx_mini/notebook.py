@@ -1,4 +1,4 @@
-"""What notebooks show: reports, findings and timelines as HTML, and the page of a timeline in a frame.
+"""The notebook display of reports, findings and timelines as HTML, and of the timeline page in a frame.
 
     report = tvm.simulate(kernel, A, B, D, trace=True)
     report                                # the last line of a cell: the report as HTML
@@ -6,7 +6,7 @@
     tvm.timeline(report)                  # the page of the timeline, to look around in
     tvm.timeline(report).save("x.html")   # the same as a file
 
-This module connects `diagnose`, which knows nothing of HTML, with `report`, which is imported only to render.
+This module connects `diagnose`, which is independent of HTML, with `report`, which is imported only to render.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .diagnose import Finding, Report, Timeline
 from .display import as_html
 
 HEIGHT = 720
-"""The height of the frame of a page, in CSS pixels."""
+"""The height of a page's frame, in CSS pixels."""
 
 
 @as_html.register
@@ -70,9 +70,9 @@ class TimelinePage:
 
 
 def timeline(report: Report, against: Report | None = None, *, shape: str = "") -> TimelinePage:
-    """The page of a run, or of two runs on one time axis.
+    """Return the page of a run, or of two runs on one time axis.
 
-    report: of a run with ``trace=True``.
+    report: the report of a run with ``trace=True``.
     against: the report of another run of the same problem, with which the page compares.
     shape: the problem in words, for the title of the page.
 

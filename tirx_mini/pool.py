@@ -1,4 +1,4 @@
-"""Work on many items in a few fresh processes: what hangs or dies is an outcome, and no process outlives the work."""
+"""Parallel work on items in a few fresh processes; a hang or crash is an outcome, and no process outlives the work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class _Raised:
-    """An exception of the work, and its traceback there."""
+    """An exception raised by the work, with its remote traceback."""
 
     error: Exception
     text: str
@@ -45,7 +45,7 @@ class _Worker:
     pipe: Connection
     deadline: float
     item: int | None = None
-    """The index of what it works on; None while it starts."""
+    """The index of the current item, or None during startup."""
 
     def end(self) -> None:
         end_group(self.process.pid)
@@ -56,7 +56,7 @@ class _Worker:
 def run_bounded(
     work: Callable[[Any], object], items: Sequence[object], *, jobs: int, bound_s: float = math.inf
 ) -> Iterator[tuple[int, Any]]:
-    """(index, ``work(item)``) of all items, as they are done; `Lost` where the work exceeded `bound_s` or died.
+    """Yield (index, ``work(item)``) in order of completion; `Lost` if the work exceeded `bound_s` or died.
 
     work: a function at the top level of a module; items and results can be pickled. An exception of the work is raised
     here. A process that is lost is replaced; all are ended when the iterator is.
@@ -75,7 +75,7 @@ def run_bounded(
 
 
 def in_order(work: Callable[[Any], object], items: Sequence[object], *, jobs: int) -> Iterator[Any]:
-    """``work(item)`` of all items, in their order. Raises `RuntimeError` for a process that died."""
+    """Yield ``work(item)`` of all items in their order. Raises `RuntimeError` for a process that died."""
     found: dict[int, Any] = {}
     following = 0
     for index, result in run_bounded(work, items, jobs=jobs):
@@ -88,7 +88,7 @@ def in_order(work: Callable[[Any], object], items: Sequence[object], *, jobs: in
 
 
 def spread(work: Callable[..., object]) -> Callable[[Any], Any]:
-    """`work` for items that are tuples of its arguments."""
+    """Adapt `work` to items that are tuples of its arguments."""
     return partial(_spread, work)
 
 
@@ -97,7 +97,7 @@ def _spread(work: Callable[..., object], item: Sequence[object]) -> Any:
 
 
 class _Processes:
-    """The processes, and the items that wait for one."""
+    """The processes, and the items waiting for one."""
 
     def __init__(self, work: Callable[[Any], object], items: Sequence[object], bound_s: float) -> None:
         self._work, self._items, self._bound_s = work, items, bound_s
@@ -138,7 +138,7 @@ class _Processes:
                     yield item, result
 
     def _go_on(self, worker: _Worker, result: object) -> None:
-        """Give a process its next item, or end it."""
+        """Assign the next item to a process, or end it."""
         lost = isinstance(result, Lost)
         if lost and worker.item is None:
             name = getattr(self._work, "__name__", "the work")

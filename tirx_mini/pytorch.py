@@ -1,4 +1,4 @@
-"""PyTorch, an extra of the package: a GPU and programs with tensors need it, and the simulator works without.
+"""PyTorch, an optional dependency for GPUs and programs with tensors; the simulator works without it.
 
 Code that a user may reach without PyTorch imports it through `pytorch`. A function that has been given a tensor imports
 `torch` itself, because the tensor's library is there.
@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 NAME = "torch"
-"""Its module, and the extra."""
+"""The module name of PyTorch, and the name of the extra."""
 _BROKEN = (ImportError, OSError)
-"""The errors of its import: it is not installed, or a library that it loads is not there."""
+"""The errors of a failed import: PyTorch is not installed, or a library that it loads is missing."""
 
 
 class PyTorchMissing(RuntimeError):
-    """PyTorch is needed, and cannot be imported; the message is one sentence that names the extra."""
+    """The error if PyTorch is needed and cannot be imported; the message is one sentence that names the extra."""
 
 
 class GpuMissing(PyTorchMissing):
-    """A GPU is needed, and PyTorch finds none; the message is one sentence."""
+    """The error if a GPU is needed and PyTorch finds none; the message is one sentence."""
 
 
 def pytorch(what: str) -> Any:
     """Return the module `torch`. Raises `PyTorchMissing` without it.
 
-    what: names what needs it, as in "a launch on a GPU".
+    what: the feature that needs it, as in "a launch on a GPU".
     """
     try:
         import torch
@@ -37,7 +37,7 @@ def pytorch(what: str) -> Any:
 
 
 def pytorch_on_gpu(what: str) -> Any:
-    """Return the module `torch` where it finds a GPU. Raises `PyTorchMissing` or `GpuMissing`, as `pytorch` does."""
+    """Return the module `torch` if it finds a GPU. Raises `PyTorchMissing` or `GpuMissing`, as `pytorch` does."""
     torch = pytorch(what)
     if not torch.cuda.is_available():
         raise GpuMissing(f'{what} needs a GPU, and PyTorch finds none on this machine: use target="sim"')
@@ -45,7 +45,7 @@ def pytorch_on_gpu(what: str) -> Any:
 
 
 def pytorch_or_none() -> Any:
-    """Return the module `torch`, or None where it cannot be imported."""
+    """Return the module `torch`, or None if it cannot be imported."""
     try:
         import torch
     except _BROKEN:
@@ -54,12 +54,12 @@ def pytorch_or_none() -> Any:
 
 
 def is_missing(error: BaseException | None) -> bool:
-    """Return whether an import of PyTorch, or of a part of it, failed because it is not installed."""
+    """Return whether an import failed because PyTorch, or a part of it, is not installed."""
     return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == NAME
 
 
 def how_to_install() -> str:
-    """Return the clause that names the command: with the pinned versions where the package is a checkout's."""
+    """Return the clause with the installation command, with pinned versions for a package in a checkout."""
     root = Path(__file__).resolve().parents[1]
     pinned = (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file()
     command = f'pip install -c constraints.txt -e ".[{NAME}]"' if pinned else f'pip install "tirx_mini[{NAME}]"'

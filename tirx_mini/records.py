@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are compiled when they are first called.
+"""Dataclasses whose methods are compiled at their first call.
 
 `dataclass` is that of the standard library, and its `fields`, `replace` and `is_dataclass` know these classes. The
 standard one compiles up to six methods of every class when it is imported: for the classes of this package that was a
@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class _Made:
-    """The default, in signatures, of a field whose value a factory makes."""
+    """The default value shown in signatures for a field with a default factory."""
 
     def __repr__(self) -> str:
         return "<factory>"
@@ -36,7 +36,7 @@ _MADE = _Made()
 
 
 class _Signature:
-    """The signature of a class, which `inspect.signature` and editors ask for."""
+    """The signature of a class for `inspect.signature` and editors."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -59,7 +59,7 @@ def _dataclass(
     kw_only: bool = False,
     slots: bool = False,
 ) -> Any:
-    """As `dataclasses.dataclass`."""
+    """Return a dataclass, as `dataclasses.dataclass` does."""
 
     def decorate(cls: type) -> type:
         bare = _bare(cls, kw_only)
@@ -78,7 +78,7 @@ def _dataclass(
 
 
 class _Parameters(dict[type, tuple[str, ...]]):
-    """The fields that `__init__` of a class takes."""
+    """The fields that `__init__` of each class takes."""
 
     def __missing__(self, cls: type) -> tuple[str, ...]:
         self[cls] = tuple(each.name for each in fields(cls) if each.init)
@@ -89,7 +89,7 @@ _PARAMETERS = _Parameters()
 
 
 def _replace(obj: _T, /, **changes: object) -> _T:
-    """A copy of an object with other values of some fields."""
+    """Return a copy of an object with other values of some fields."""
     cls = type(obj)
     for name in _PARAMETERS[cls]:
         if name not in changes:
@@ -104,7 +104,7 @@ else:
 
 
 def _bare(cls: type, kw_only: bool) -> Any:
-    """A dataclass of the standard library with the fields that `cls` itself declares, and without methods."""
+    """Return a standard dataclass with the fields that `cls` itself declares, and without methods."""
     annotations = inspect.get_annotations(cls)
     given = {name: cls.__dict__[name] for name in annotations if name in cls.__dict__}
     namespace = {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": cls.__name__, **given}
@@ -120,7 +120,7 @@ def _bare(cls: type, kw_only: bool) -> Any:
 
 
 def _with_slots(cls: type, names: list[str]) -> type:
-    """The same class with slots for the fields `names`. Its methods must not call ``super()`` without arguments."""
+    """Return the class with slots for the fields `names`; its methods must not call ``super()`` without arguments."""
     body = {k: v for k, v in cls.__dict__.items() if k not in (*names, "__dict__", "__weakref__")}
     made = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(names)})
     made.__qualname__ = cls.__qualname__
@@ -160,7 +160,7 @@ def _add_methods(cls: type, init: bool, repr: bool, eq: bool, frozen: bool) -> N
 
 
 def _later(cls: type, name: str, compiled: Callable[[type], Any]) -> Any:
-    """A method that puts the compiled one in its place, and calls that."""
+    """Return a method that replaces itself by the compiled one, and calls it."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = compiled(cls)
@@ -172,7 +172,7 @@ def _later(cls: type, name: str, compiled: Callable[[type], Any]) -> Any:
 
 
 def _compiled(cls: type, name: str, parameters: Iterable[str], body: Iterable[str], names: dict[str, Any]) -> Any:
-    """A method of `cls`. names: the values of the global names of its text."""
+    """Compile a method of `cls`. names: the values of the global names of its text."""
     exec("\n    ".join([f"def {name}({', '.join(parameters)}):", *body]), names)
     method = names.pop(name)
     method.__qualname__, method.__module__ = f"{cls.__qualname__}.{name}", cls.__module__
@@ -180,7 +180,7 @@ def _compiled(cls: type, name: str, parameters: Iterable[str], body: Iterable[st
 
 
 def _init(cls: Any) -> Any:
-    """`__init__` of a class."""
+    """Return `__init__` of a class."""
     every = fields(cls)
     names: dict[str, Any] = {"_MADE": _MADE, "_set": object.__setattr__}
     body: list[str] = []
@@ -211,7 +211,7 @@ def _init(cls: Any) -> Any:
 
 
 def _stored(cls: Any, name: str, value: str, names: dict[str, Any]) -> str:
-    """The statement that stores a field."""
+    """Return the statement that stores a field."""
     if not cls.__dataclass_params__.frozen:
         return f"self.{name} = {value}"
     slot = getattr(cls, name, None)
@@ -222,7 +222,7 @@ def _stored(cls: Any, name: str, value: str, names: dict[str, Any]) -> str:
 
 
 def _values(cls: Any, owner: str, chosen: Callable[[Field[Any]], bool | None]) -> str:
-    """The text of a tuple of fields."""
+    """Return the text of a tuple of fields."""
     return f"({''.join(f'{owner}.{each.name}, ' for each in fields(cls) if chosen(each))})"
 
 

@@ -42,7 +42,7 @@ class Target:
 
     @staticmethod
     def current() -> Target | None:
-        """The target of the innermost ``with target:`` block."""
+        """Return the target of the innermost ``with target:`` block."""
         return _CURRENT.get()
 
     def __enter__(self) -> Target:

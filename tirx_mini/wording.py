@@ -1,4 +1,4 @@
-"""Values as the messages of error pages name them."""
+"""The descriptions of values in error messages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import ModuleType
 from typing import Any
 
 LONGEST = 60
-"""The characters of a value's text that a message shows at most."""
+"""The maximum length of a value's text in a message, in characters."""
 
 
 @singledispatch
 def described(value: Any) -> str:
-    """A noun for a value in the middle of a sentence: "3", "the function f", "a TMABar".
+    """Return a noun for a value within a sentence: "3", "the function f", "a TMABar".
 
-    It is short, and never an address in memory. The classes of a room register their own nouns.
+    The noun is short, and contains no memory address. The classes of a room register their own nouns.
     """
     if value is ...:
         return "`...`"
@@ -53,10 +53,10 @@ def _collection(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text, cut off where it is too long for a message."""
+    """Shorten a text that is too long for a message."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def a(noun: str) -> str:
-    """A noun with its indefinite article."""
+    """Return a noun with its indefinite article."""
     return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"

@@ -1,4 +1,4 @@
-"""Child processes that execute tasks in turn, and can be ended during one.
+"""Child processes that execute tasks in turn, and can be terminated during a task.
 
 A `Worker` is a fresh process, which imports what it needs. A `Twin` begins as a copy of this process (POSIX fork), so
 that it has everything at once: where the system allows that, a `Team` is made of twins.
@@ -29,10 +29,10 @@ from typing import IO, Any, TypeVar
 from .ending import as_child, end_group, signals_held
 
 STARTUP_S = 120.0
-"""Seconds that a task may take to its `yield`: a GPU's imports PyTorch, creates a CUDA context and copies arguments."""
+"""The maximum seconds of a task until its `yield`: PyTorch's import, a CUDA context, and argument copies."""
 
 Task = Callable[[Any], Generator[None, None, Any]]
-"""A task of the child: a generator that yields once, when its time limit starts, and returns the result."""
+"""The type of a child's task: a generator that yields once, when its time limit starts, and returns the result."""
 
 T = TypeVar("T")
 
@@ -50,11 +50,11 @@ class ProcessEnded(RuntimeError):
 
 
 class _Closed(Exception):
-    """The child has closed its end."""
+    """The signal that the child has closed its end."""
 
 
 def signal_name(number: int) -> str:
-    """As in "SIGKILL"."""
+    """Return the name of a signal, as in "SIGKILL"."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -62,9 +62,9 @@ def signal_name(number: int) -> str:
 
 
 def search_path() -> list[str]:
-    """The folders in which a child looks for modules: this process's, and always that of tirx_mini itself.
+    """Return the module search path of a child: this process's path, and always that of tirx_mini.
 
-    The working directory is none of them, unless tirx_mini lies there: its files are data, such as hand-ins.
+    The working directory is excluded unless it contains tirx_mini, because its files are data, such as hand-ins.
     """
     kit, here = str(Path(__file__).resolve().parents[1]), os.path.realpath(os.curdir)
     real = {path: os.path.realpath(path) for path in sys.path if Path(path).is_absolute()}
@@ -73,7 +73,7 @@ def search_path() -> list[str]:
 
 
 class Worker:
-    """A child process that executes tasks in turn. It starts with the first one, and again after one that fails."""
+    """A child process that executes tasks in turn, started on first use, and restarted after a failed task."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -82,7 +82,7 @@ class Worker:
         self._changing = threading.Lock()  # another thread may close it
 
     def call(self, task: Task, payload: object, limit_s: float) -> Any:
-        """The result of `task`; `limit_s`, in seconds, counts from its ``yield``.
+        """Return the result of `task`; the time limit `limit_s`, in seconds, starts at its ``yield``.
 
         Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
         """
@@ -105,12 +105,12 @@ class Worker:
             raise
 
     def close(self) -> None:
-        """End the child, even during a task of another thread. There will be no other one."""
+        """End the child for good, even during a task of another thread."""
         self._closed = True
         self._end()
 
     def start(self) -> None:
-        """Start the child, if it does not run: it is ready sooner then."""
+        """Start the child if it is not running, so that it is ready sooner."""
         self._started()
 
     def _started(self) -> tuple[subprocess.Popen[bytes], queue.Queue[tuple[str, Any]]]:
@@ -147,14 +147,14 @@ class Worker:
 
 
 def _status(child: subprocess.Popen[bytes]) -> int | None:
-    """The exit status of a child that has closed its end."""
+    """Return the exit status of a child that has closed its end."""
     with suppress(subprocess.TimeoutExpired):
         return child.wait(1)
     return None
 
 
 class Twin:
-    """A child that begins as a copy of this process, and executes `work` for one item after the other.
+    """A child that starts as a copy of this process, and executes `work` for successive items.
 
     It may neither use a GPU nor print: the copy has none of this process's other threads.
 
@@ -178,7 +178,7 @@ class Twin:
         return sys.platform == "linux" and not multiprocessing.current_process().daemon
 
     def start(self) -> None:
-        """Make the copy, if there is none. Raises `OSError` where the system refuses."""
+        """Create the copy if there is none. Raises `OSError` if the system refuses."""
         if self._process is None:
             context = multiprocessing.get_context("fork")
             ours, theirs = context.Pipe()
@@ -198,7 +198,7 @@ class Twin:
             self._process, self._connection = process, ours
 
     def call(self, item: object, limit_s: float) -> Any:
-        """What `work` returns for an item. Raises `TimeoutError` after `limit_s` seconds, and what `work` raises."""
+        """Return the result of `work` for an item. Raises `TimeoutError` after `limit_s` seconds, or `work`'s error."""
         self.start()
         assert self._connection is not None
         self._connection.send(item)
@@ -219,7 +219,7 @@ class Twin:
 
 
 def _attend(ours: Connection, theirs: Connection, work: Callable[[Any], object], shared: memoryview) -> None:
-    """The twin's side."""
+    """Serve items in the twin."""
     as_child()
     ours.close()
     free = 0
@@ -277,7 +277,7 @@ class Team:
             worker.close()
 
     def start(self) -> None:
-        """Start the children, which are ready sooner then."""
+        """Start the children in advance."""
         _start(self._workers)
 
     def results(
@@ -286,7 +286,7 @@ class Team:
         meanwhile: Callable[[], object] | None = None,
         seen: Callable[[Any], object] | None = None,
     ) -> dict[Any, Any]:
-        """The result for each item. They are begun in this order, so the longest come first.
+        """Return the result for each item; items start in order, so the longest should be first.
 
         meanwhile: what this process does first; then it takes some of them, too. seen: is called for each result of a
         child as soon as it is there, in another thread.
@@ -342,7 +342,7 @@ def _taken(left: deque[T]) -> Iterator[T]:
 
 
 def supervise(task: Task, payload: object, limit_s: float) -> Any:
-    """`Worker.call` in a child of its own."""
+    """Run `Worker.call` in a new child."""
     worker = Worker()
     try:
         return worker.call(task, payload, limit_s)
@@ -351,7 +351,7 @@ def supervise(task: Task, payload: object, limit_s: float) -> Any:
 
 
 def serve() -> None:
-    """The child's side: tasks from stdin, their messages to stdout. The output of kernels goes to stderr."""
+    """Serve tasks from stdin with responses to stdout in the child; output of kernels goes to stderr."""
     as_child()
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "wb") as answers:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 Refusal = Callable[[str], Exception]
-"""The error for the use of a name, by its path."""
+"""The function that makes the error for the use of a name, given its path."""
 
 
 class Absent:

@@ -22,7 +22,7 @@ _STUB = """from tirx_mini.foreign.scripts import stand_in
 
 stand_in({package!r})
 """
-"""A package of a child process: it puts tirx_mini in its place."""
+"""The text of a stub package for child processes, which substitutes tirx_mini."""
 
 
 def importable() -> Mapping[str, str]:
@@ -47,7 +47,7 @@ def in_place_of(packages: Collection[str]) -> Iterator[None]:
 
 
 _STRICT = "TIRX_MINI_STRICT"
-"""The variable of the environment that child processes read."""
+"""The environment variable for child processes."""
 
 
 def strict() -> bool:

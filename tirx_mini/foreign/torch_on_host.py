@@ -29,7 +29,7 @@ from tirx_mini.script import caller_span
 from .simulated_device import CLOCK, Clock, simulated_gpu
 
 MEMORY_BYTES = 180 << 30
-"""What `torch.cuda.mem_get_info` gives as the memory of the simulated GPU; nothing is reserved."""
+"""The memory size that `torch.cuda.mem_get_info` reports for the simulated GPU; nothing is reserved."""
 
 
 @contextmanager

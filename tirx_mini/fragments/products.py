@@ -14,9 +14,9 @@ from tirx_mini.isa import MMA_SYNC, PTX_TYPES, TABLE, issue, mma_format
 from tirx_mini.records import dataclass
 
 WGMMA, TCGEN05 = "wgmma", "tcgen05"
-"""A warp multiplies registers; a warpgroup, shared memory into registers; an SM, shared into tensor memory."""
+"""The instruction families: per warp on registers, per warpgroup into registers, per SM into tensor memory."""
 STEP_BYTES = 32
-"""Bytes of K of one instruction (PTX ISA: "mma", "wgmma.mma_async", "tcgen05.mma", .shape)."""
+"""The bytes of K of one instruction (PTX ISA: "mma", "wgmma.mma_async", "tcgen05.mma", .shape)."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ PRODUCTS: Sequence[TensorProduct] = (
     TensorProduct("int8", "int32", _ALL),
     TensorProduct("uint8", "int32", _ALL),
 )
-"""Products of operands of one dtype. An instruction that mixes dtypes of 8 bits has an entry for both."""
+"""The products by operand dtype. An instruction with mixed 8-bit dtypes uses the entries of both."""
 
 
 def tensor_product(instruction: str, operand: object, sums: object) -> TensorProduct | None:

@@ -25,7 +25,7 @@ from .pairs import FUSED_PAIRS, on_pairs
 from .table import TABLE, instruction_of
 
 _WIDE_SM = 100
-"""The first architecture with accesses of 32 bytes (PTX ISA: "ld", "st", target notes)."""
+"""The first architecture with 32-byte accesses (PTX ISA: "ld", "st", target notes)."""
 _Pointer = TypeVar("_Pointer", bound=Expr)
 
 _OTHER_TARGET = "compile or simulate the kernel for that GPU, or use an instruction that this one has"

@@ -31,7 +31,7 @@ _CARRIERS = {
     **dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2"), "b16"),
 }  # fmt: skip
 _BITS = {"e2m1": 4, "e2m3": 8, "e3m2": 8, "e4m3": 8, "e5m2": 8, "ue8m0": 8, "f16": 16, "bf16": 16}
-"""The width of each half of a pair."""
+"""The width in bits of each half of a pair."""
 
 
 def _carriers(dtype: str, atype: str, **_: object) -> tuple[str, str]:
@@ -301,7 +301,7 @@ def cvt_packed(
 
 
 _NEAREST: Mapping[str, Any] = {"f16x2": np.float16, "bf16x2": ml_dtypes.bfloat16}
-"""The pairs that NumPy rounds to by itself."""
+"""The pair formats that NumPy rounds to directly."""
 
 
 def _nearest(value: object, dtype: Any) -> np.ndarray:

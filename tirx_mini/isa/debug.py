@@ -14,7 +14,7 @@ from .machine import Machine, Thread
 from .operands import any_value, pred
 
 CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?P<length>l{0,2})(?P<letter>[diuxXeEfgGc%])")
-"""One conversion of a format, "%%" included (CUDA C++ Programming Guide: "Formatted Output")."""
+"""A conversion specification of a format, including "%%" (CUDA C++ Programming Guide: "Formatted Output")."""
 
 
 @instruction(

@@ -18,8 +18,8 @@ CHUNK = 16
 TCGEN05, WGMMA = "tcgen05", "wgmma"
 INSTRUCTION = "instruction"
 START_BITS = 0x3FFF
-"""The bits of a shared-memory descriptor that hold the operand's address, in units of 16 bytes."""
-"""The kinds of descriptor: of a matrix for tcgen05 or for wgmma, and the instruction descriptor of tcgen05.mma."""
+"""The bits of a shared-memory descriptor with the operand's address, in units of 16 bytes."""
+"""The descriptor kinds: matrix descriptors of tcgen05 and of wgmma, and tcgen05.mma's instruction descriptor."""
 _SWIZZLE_CODES: Mapping[str, Mapping[int, int]] = {
     TCGEN05: {0: 0, 2: 128, 4: 64, 6: 32},
     WGMMA: {0: 0, 1: 128, 2: 64, 3: 32},
@@ -133,7 +133,7 @@ CP_SHAPES: Mapping[tuple[str, str], tuple[int, int]] = {
     ("128x256b", ""): (128, 8), ("128x128b", ""): (128, 4), ("4x256b", ""): (4, 8),
     ("64x128b", "warpx2::02_13"): (64, 4), ("64x128b", "warpx2::01_23"): (64, 4), ("32x128b", "warpx4"): (32, 4),
 }  # fmt: skip
-"""(rows, columns of 32 bits) that tcgen05.cp copies, by its shape and multicast (PTX ISA: "tcgen05.cp")."""
+"""(rows, 32-bit columns) that tcgen05.cp copies, by shape and multicast (PTX ISA: "tcgen05.cp")."""
 
 
 def cp_lanes(shape: str, multicast: str) -> np.ndarray:
@@ -204,7 +204,7 @@ SCALED_KINDS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "mxf4": {"float8_e8m0fnu": (2,)},
     "mxf4nvf4": {"float8_e8m0fnu": (2, 4), "float8_e4m3fn": (4,)},
 }
-"""The MMA kinds with block scaling: the dtypes of their scale factors, and how many of them each MMA has along K.
+"""The MMA kinds with block scaling: their scale factor dtypes, each with the possible numbers of factors along K.
 
 PTX ISA: "Block Scaling for tcgen05.mma", the valid combinations of `.kind`, `.scale_vec` and types.
 """
@@ -217,7 +217,7 @@ PTX_TYPES: Mapping[str, str] = {
     **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
-"""The IR's dtypes as PTX calls them (PTX ISA, "Fundamental Types" and "Alternate Floating-Point Data Formats")."""
+"""The PTX names of IR dtypes (PTX ISA, "Fundamental Types" and "Alternate Floating-Point Data Formats")."""
 
 
 @dataclass(frozen=True)

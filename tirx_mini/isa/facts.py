@@ -117,7 +117,7 @@ kernels may spell the instruction (`spelling`).
 
 _SHUFFLE = "shfl.sync"
 _BY_MASK = frozenset(("bar.warp.sync", _SHUFFLE, "vote.sync", "match.sync", "redux.sync"))
-"""Sections of instructions that the lanes of a mask execute together."""
+"""The sections of instructions executed together by the lanes of a mask."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -129,7 +129,7 @@ FORMATS: Mapping[str, FloatFormat] = {
     "e2m3": FloatFormat(6, 3, 0, 7.5, 0x1F, False),
     "e2m1": FloatFormat(4, 1, 0, 6.0, 0x7, False),
 }
-"""By PTX's names of types. The values of tf32 are among those of f32, with 13 zeros at the end."""
+"""Formats by PTX type name; tf32 values are f32 values with 13 trailing zero bits."""
 
 
 def powers_of_two(values: np.ndarray, up: bool, satfinite: bool) -> np.ndarray:

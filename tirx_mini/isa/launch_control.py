@@ -13,7 +13,7 @@ from .machine import Machine, Thread
 from .operands import MbarrierAddress, SharedAddress, u32
 
 NONE_CANCELLED = 0xFFFFFFFF
-"""The answer where no cluster was left."""
+"""The response if no cluster was left."""
 
 
 def _try_cancel(multicast: bool) -> str:

@@ -31,12 +31,12 @@ RegistersT = TypeVar("RegistersT", contravariant=True)
 MbarrierT = TypeVar("MbarrierT")
 
 Blocking = Iterable[object]
-"""The result of a body or a verb that blocks: it yields the reason for which the warp waits."""
+"""The result of a blocking body or verb, which yields the reasons for which the warp waits."""
 Addresses = int | np.ndarray
-"""An address in bytes that all lanes give, or one for each lane, int64[32]."""
+"""A byte address shared by all lanes, or one address for each lane, int64[32]."""
 
 FaultKind = Literal["illegal-instruction", "bad-descriptor", "misaligned-access"]
-"""The kinds of findings for operands that break a rule of the PTX ISA."""
+"""The finding kinds for operands that violate a rule of the PTX ISA."""
 
 
 class Lanes(Protocol):
@@ -536,4 +536,4 @@ MBARRIER_VERBS = frozenset({
     "mbarrier", "own_mbarrier", "peer_mbarriers", "tma_load", "complete_bytes", "bulk_load", "bulk_copy",
     "store_async", "cancel_cluster", "cp_async_arrive",
 })  # fmt: skip
-"""The verbs of a machine that are given the address of an mbarrier: no body touches one without them."""
+"""The machine verbs that take an mbarrier's address; no body accesses an mbarrier without them."""

@@ -19,7 +19,7 @@ _ISSUERS = {
     Scope.WARPGROUP: "a warpgroup, all its threads together",
 }
 _EXAMPLES = {"dim": 2, "n": 128}
-"""Values of the modifiers that have no default and that decide the text of the PTX."""
+"""The values of modifiers without default that determine the PTX text."""
 
 
 def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple[str, Any]]:

@@ -146,7 +146,7 @@ def fma(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32) -> f32:
 
 
 _BEHIND, _HALF = np.int64((1 << 29) - 1), np.int64(1 << 28)
-"""The bits that float64 has more than float32, and a half of the last one of these."""
+"""The bits of float64 beyond float32's precision, and half of the last float32 bit."""
 
 
 @instruction(

@@ -218,7 +218,7 @@ def _remote(operation: str, operands: str = "") -> Callable[[str], str]:
 
 
 RemoteScope = Literal["", "cta", "cluster"]
-"""The scope of the release: .cta where none is written (PTX ISA: "mbarrier.arrive")."""
+"""The scope of the release, .cta if omitted (PTX ISA: "mbarrier.arrive")."""
 
 
 @instruction(

@@ -32,7 +32,7 @@ Op = Literal["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch"]
 
 _WORDS = {"": 1, "v2": 2, "v4": 4, "v8": 8}
 WIDE: Mapping[tuple[str, object], tuple[int, ...]] = {("vec", "v8"): (100, 101, 103, 110, 120, 121)}
-"""The architectures whose accesses of global memory have up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
+"""The architectures with global memory accesses of up to 32 bytes (PTX ISA: "ld", "st", target notes)."""
 
 
 @lru_cache(maxsize=512)
@@ -254,7 +254,7 @@ _TYPES = {
     "add": (*_INTEGERS, "f16", "bf16", "f32", "f64"), "inc": ("u32",), "dec": ("u32",), "min": _INTEGERS,
     "max": _INTEGERS, **dict.fromkeys(_BITWISE, ("b32", "b64", *_INTEGERS)),
 }  # fmt: skip
-"""The types of each operation (PTX ISA: "atom")."""
+"""The types supported by each operation (PTX ISA: "atom")."""
 
 
 def _typed_operation(operands: Sequence[Expr], op: str, type: str, **_: object) -> str | None:

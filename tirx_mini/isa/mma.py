@@ -23,14 +23,14 @@ from .operands import Registers, SourceRegisters
 from .requests import QuadProduct, WarpProduct
 
 MMA_SYNC = "mma.sync"
-"""The products of a warp, which other rooms ask for by name."""
+"""The table name of the warp-level matrix product, for use by other packages."""
 
 Shape = Literal["m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"]
 Factor = Literal["f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"]
 Sum = Literal["f32", "f16", "s32"]
 
 DTYPES: Mapping[str, str] = {**{ptx: dtype for dtype, ptx in PTX_TYPES.items()}, "tf32": "float32"}
-"""The dtypes of elements, by PTX's names of types."""
+"""The element dtypes by PTX type name."""
 
 _BYTES = ("s8", "u8")
 _FP8 = ("e4m3", "e5m2")
@@ -41,7 +41,7 @@ _FORMS: Mapping[tuple[str, ...], tuple[tuple[int, ...], tuple[str, ...]]] = {
     _BYTES: ((16, 32), ("s32",)),
     _FP8: ((16, 32), ("f32", "f16")),
 }
-"""The types of A and B that go together, with the depths that they have and the types of C and D."""
+"""The valid combinations of A and B types, with their depths and the types of C and D."""
 
 
 def _sizes(shape: str) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ NOT_IN_TABLE = frozenset(
     tcgen05.mma.sp tensormap tex tld4 txq wmma
     """.split()
 )
-"""Instructions of the PTX ISA that the table lacks (or a part of whose names it lacks), by their names in a kernel."""
+"""The PTX instructions, or parts of their names, that the table lacks, by their names in a kernel."""
 
 
 def not_in_table(path: str) -> bool:

@@ -134,7 +134,7 @@ MemoryAddress = Annotated[
 typed_value = Annotated[Any, _operand(OperandKind.TYPED, None, "a value of the instruction's type")]
 waited_pred = Annotated[Generator[object, None, bool], _PREDICATE]
 waited_u32 = Annotated[Generator[object, None, int], _U32]
-"""Results of instructions that block."""
+"""The result types of blocking instructions."""
 TmemAddress = Annotated[
     int, _operand(OperandKind.TMEM, "uint32", "an address of tensor memory, as tcgen05.alloc wrote it")
 ]
@@ -282,7 +282,7 @@ REGISTER_TYPES: Mapping[str, str] = {
     **{f"{c}{n}": f"{'int' if c == 's' else 'uint'}{n}" for c in "bus" for n in (8, 16, 32, 64)},
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
-"""The dtypes of PTX's types of registers. The untyped ones hold any value of their width."""
+"""The dtypes of PTX register types; untyped registers hold any value of their width."""
 
 
 _POINTED = {dtype: name for name, dtype in REGISTER_TYPES.items() if name[0] in "usf" or name == "bf16"}

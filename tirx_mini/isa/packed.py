@@ -17,7 +17,7 @@ from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
-"""To the nearest, with ties to even; towards zero; down; up."""
+"""The rounding modes: to nearest with ties to even, towards zero, down, and up."""
 _SMALLEST = np.finfo(np.float32).tiny
 _FACTS: dict[str, Any] = {
     "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "implied": ("rn",),

@@ -45,9 +45,9 @@ FUSED_PAIRS = "fma.f32x2"
 _FUSED = "fma.rn"
 _PACKED: Mapping[str, str] = {"+": "add.f32x2", "-": "sub.f32x2", "*": "mul.f32x2"}
 _UNROUNDED = (("rounding", ""),)
-"""As of the operators of C++: to the nearest, and a product may be fused with the sum that it is an operand of."""
+"""The rounding of C++ operators: to nearest, with products allowed to fuse into their sums."""
 _HALF = tuple(DataType(name) for name in ("float16", "bfloat16"))
-"""Types whose pairs are converted together (PTX ISA: "cvt")."""
+"""The types whose pairs are converted together (PTX ISA: "cvt")."""
 
 
 def on_pairs(func: PrimFunc) -> PrimFunc:

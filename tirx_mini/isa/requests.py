@@ -8,7 +8,7 @@ from .descriptors import InstructionDescriptor, SmemDescriptor
 
 GENERIC_BITS = 56
 GENERIC_SHARED, GENERIC_LOCAL = 1 << GENERIC_BITS, 2 << GENERIC_BITS
-"""Where the windows of shared and of local memory begin among generic addresses (PTX ISA: "Generic Addressing")."""
+"""The starts of the shared and local windows among generic addresses (PTX ISA: "Generic Addressing")."""
 
 
 @dataclass(frozen=True)

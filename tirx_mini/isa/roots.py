@@ -22,9 +22,9 @@ from .packed import Rounding
 
 _FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
 _SHAPES: dict[Any, tuple[int, int, int]] = {np.float32: (24, -149, 128), np.float64: (53, -1074, 1024)}
-"""Of a format: the bits of its significand, the exponent of its smallest number, and that of infinity."""
+"""The significand bits, smallest exponent and infinity exponent of a format."""
 _DIGITS = 2 * 1100
-"""Bits behind the point of a root: more than any format has."""
+"""The fractional bits of a root, more than any format has."""
 
 
 def _rounded(exact: Fraction, kind: object, rounding: str) -> float:

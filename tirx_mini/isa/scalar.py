@@ -39,7 +39,7 @@ TYPES: Mapping[str, DataType] = {
     **{name: DataType(dtype) for name, dtype in REGISTER_TYPES.items()},
     "pred": BOOL, "f16x2": DataType("uint32"), "bf16x2": DataType("uint32"),
 }  # fmt: skip
-"""The types of PTX, as the IR has them; packed halves are a word."""
+"""The PTX types as IR dtypes; packed halves are a word."""
 _HALVES = {"f16x2": DataType("float16"), "bf16x2": DataType("bfloat16")}
 
 _SIGNED, _UNSIGNED = ("s16", "s32", "s64"), ("u16", "u32", "u64")

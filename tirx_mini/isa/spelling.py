@@ -28,7 +28,7 @@ _OPERAND = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}|(?<![\w:])(0x[0-9a-fA-F]+|\d+)\b
 
 _NARROW = re.compile(r"\s*cvt\.u(?:8|16)\.u32 (\w+), (\{\w+\});")
 _WIDE = re.compile(r"\s*cvt\.u32\.u8 (\{\w+\}), (\w+);")
-"""Moves from and to narrower registers than an operand has: they are no part of an instruction."""
+"""Moves between operands and narrower registers, which are not part of an instruction."""
 
 
 class _Number(str):
@@ -166,7 +166,7 @@ _SYNONYMS = (
     (re.compile(r"barrier\.(?=(?:sync|arrive|red)\b.*\.aligned)"), "bar."),
     (re.compile(r"(?<=^bar)\.(sync|arrive|red)(.*)\.aligned"), r".\1\2"),
 )
-"""Opcodes that PTX defines by others (PTX ISA: "bar, barrier"): a pattern at the beginning, and what it stands for."""
+"""The opcodes that PTX defines as synonyms (PTX ISA: "bar, barrier"): a prefix pattern and its replacement."""
 
 
 def _plain(opcode: str) -> str:

@@ -53,7 +53,7 @@ FAMILIES = (
     doubles, roots, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast,
     launch_control, timer, debug, opaque,
 )  # fmt: skip
-"""The files of instructions, in the order of the table."""
+"""The instruction modules, in table order."""
 
 
 class Overloads:

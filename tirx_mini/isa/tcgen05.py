@@ -35,7 +35,7 @@ MASK16 = """{
     mov.b16 mask, %s;
     %s
 }"""
-"""An instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
+"""The wrapper for an instruction with `mask`, the CTAs of a multicast, which PTX takes in a register."""
 
 
 @instruction(
@@ -211,7 +211,7 @@ def tcgen05_commit(
 
 
 _SHAPES: dict[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
-"""Registers of each thread for one repetition (.xN)."""
+"""The number of registers of each thread for one repetition (.xN)."""
 
 
 def _registers(shape: str, num: int) -> int:

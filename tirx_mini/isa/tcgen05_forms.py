@@ -26,7 +26,7 @@ _FACTS: dict[str, Any] = {
 }  # fmt: skip
 _WS: dict[str, Any] = {**_FACTS, "isa": "tcgen05.mma.ws"}
 _SCALED = ("f16", "tf32")
-"""The kinds that have scale-input-d."""
+"""The kinds that support scale-input-d."""
 
 
 def _masked(a: str) -> Callable[..., str]:

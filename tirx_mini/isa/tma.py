@@ -18,16 +18,16 @@ from .machine import Blocking, Machine, Thread
 from .operands import REGISTER_TYPES, GlobalAddress, MbarrierAddress, SharedAddress, TensorMapHandle, s32, u32
 
 CacheHint = Literal["", "evict_first", "evict_normal", "evict_last"]
-"""Which data the L2 cache gives up first; "" leaves it to the cache."""
+"""The L2 eviction priority of the data; "" leaves it to the cache."""
 Reduction = Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"]
 POLICIES = {
     "evict_first": 0x12F0000000000000, "evict_normal": 0x1000000000000000, "evict_last": 0x14F0000000000000,
 }  # fmt: skip
-"""The policies that createpolicy.fractional makes for all accesses (PTX ISA: createpolicy)."""
+"""The policies of createpolicy.fractional for all accesses (PTX ISA: createpolicy)."""
 
 
 MASK_OPERAND = "{cta_mask}"
-"""In the place of a constant mask, in a template: the mask is an operand, of 32 bits."""
+"""The placeholder of a constant mask in a template, for a 32-bit mask operand."""
 
 
 def multicasts(cta_mask: int | str | None) -> bool:
@@ -39,11 +39,11 @@ def multicasts(cta_mask: int | str | None) -> bool:
 
 
 LoadMode = Literal["tile", "tile::gather4"]
-"""What a load by a tensor map reads: a box, or four rows of a matrix."""
+"""The source shape of a tensor-map load: a box, or four rows of a matrix."""
 StoreMode = Literal["tile", "tile::scatter4"]
-"""What a store by a tensor map writes."""
+"""The destination shape of a tensor-map store: a box, or four rows of a matrix."""
 ROWS_ON = (100, 103, 110)
-"""The architectures with ``.tile::gather4`` and ``.tile::scatter4`` (PTX ISA: "cp.async.bulk.tensor")."""
+"""The architectures that support ``.tile::gather4`` and ``.tile::scatter4`` (PTX ISA: "cp.async.bulk.tensor")."""
 
 
 def _hint(cache_hint: str, cache_policy: int) -> str:
@@ -95,7 +95,7 @@ TENSOR_LOAD: Mapping[str, Any] = MappingProxyType({
     "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.MBARRIER, "only_on": {("load_mode", "tile::gather4"): ROWS_ON},
 })  # fmt: skip
-"""The facts of loads by a tensor map."""
+"""The facts of tensor-map loads."""
 
 
 def _store(dim: int, cache_hint: str, store_mode: str, cache_policy: int) -> str:
@@ -388,7 +388,7 @@ _REDUCED = {
     "max": ("f16", "bf16", "u32", "s32", "u64", "s64"), "inc": ("u32",), "dec": ("u32",), "and": ("b32", "b64"),
     "or": ("b32", "b64"), "xor": ("b32", "b64"),
 }  # fmt: skip
-"""The types of each reduction (PTX ISA: "cp.reduce.async.bulk")."""
+"""The types supported by each reduction (PTX ISA: "cp.reduce.async.bulk")."""
 
 
 def _reduced(operands: Sequence[Expr], op: str, type: str) -> str | None:

@@ -24,21 +24,21 @@ from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
 
 ROWS = 64
-"""M of every wgmma."""
+"""The M extent of every wgmma."""
 FRAGMENT_REGISTERS = 4
-"""Registers of each thread that hold a matrix A of 64 rows and 32 bytes of K."""
+"""The number of registers of each thread that hold a matrix A of 64 rows and 32 bytes of K."""
 DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "tf32": "float32", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
     "s8": "int8", "u8": "uint8",
 }  # fmt: skip
-"""Operand types, as PTX and as the IR name them."""
+"""The operand types, from PTX name to IR dtype."""
 Dtype = Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"]
 SummedAsHalf = Literal["f16", "e4m3", "e5m2"]
-"""Types of operands whose sums can be float16."""
+"""The operand types that support float16 sums."""
 HALF = "float16"
 INTEGERS = ("s8", "u8")
 TURNABLE = ("f16", "bf16")
-"""Types whose operands may be contiguous along M or N; those of others are contiguous along K."""
+"""The operand types that may be contiguous along M or N; other types must be contiguous along K."""
 
 
 @instruction(

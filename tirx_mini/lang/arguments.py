@@ -9,7 +9,7 @@ from tirx_mini.script import PoolAllocator
 from tirx_mini.wording import described
 
 Integer: TypeAlias = Expr | int
-"""A number, or a truth value, that is known at compile time or when the kernel runs."""
+"""A number or truth value, known at compile time or at run time."""
 
 
 def given(value: object) -> str:

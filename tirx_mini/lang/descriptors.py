@@ -9,7 +9,7 @@ from tirx_mini.script import tirx as Tx
 from .arguments import Integer
 
 smem_desc_add_16B_offset = add_16B_offset
-"""TVM's name: the descriptor of the tile that begins a number of 16 bytes further on."""
+"""TVM's name for the function that advances a descriptor by a number of 16-byte units."""
 
 
 class SmemDescriptor:

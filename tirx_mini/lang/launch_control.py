@@ -12,7 +12,7 @@ from .barriers import Pipeline
 from .scheduler import ClusterPersistentScheduler2D
 
 NONE_LEFT = 0xFFFFFFFF
-"""What `clusterlaunchcontrol.query_cancel` gives where no cluster was left."""
+"""The result of `clusterlaunchcontrol.query_cancel` if no cluster was left."""
 
 
 class ClusterLaunchControlScheduler:

@@ -15,7 +15,7 @@ class _Order:
     """An order of tiles; a subclass computes the position of the tile numbered `linear_idx`."""
 
     call: ClassVar[str] = 'BaseTileScheduler("tile")'
-    """What error pages suggest to write."""
+    """The call that error pages suggest."""
 
     def __init__(self, prefix: str) -> None:
         kind = type(self).__name__

@@ -24,7 +24,7 @@ from tirx_mini.arguments import (
 from tirx_mini.ir import Buffer, PrimFunc, Var
 
 ALIGNMENT = 16
-"""Bytes that every buffer's first element must be aligned to: vector accesses and TMA rely on it."""
+"""The required alignment of every buffer's first element in bytes, for vector accesses and TMA."""
 
 
 def check_call(func: PrimFunc, args: Sequence[object], written: frozenset[int]) -> int:

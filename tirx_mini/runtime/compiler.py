@@ -110,7 +110,7 @@ def compile_ptx(
 
 
 _WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvidia-cuda-crt"}
-"""The wheels with headers of CUDA that NVRTC's own wheel lacks, by the first folder of the header."""
+"""The wheels of the CUDA headers that NVRTC's own wheel lacks, by the header's first folder."""
 
 
 def _missing_header(message: str) -> str | None:

@@ -157,7 +157,7 @@ STAGES: Mapping[str, Callable[[Executable], str]] = {
     "ptx": lambda exe: exe.compiled.ptx,
     "sass": lambda exe: disassemble(exe.compiled.cubin),
 }
-"""The forms of a kernel: as written, lowered, CUDA C++, PTX, machine code."""
+"""The stages of a kernel: as written, lowered, CUDA C++, PTX, machine code."""
 
 
 def build(

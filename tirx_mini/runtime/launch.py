@@ -27,11 +27,11 @@ _C_SCALARS: dict[str, Any] = {
     "float32": ctypes.c_float, "float64": ctypes.c_double,
 }  # fmt: skip
 _BOUND_CALLS = 64
-"""Sets of arguments whose binding is kept: as many as the layers of a model that call one kernel."""
+"""The number of cached argument bindings, enough for the layers of a model that call one kernel."""
 _NO_CONTEXT = 201
-"""CUDA_ERROR_INVALID_CONTEXT."""
+"""The status CUDA_ERROR_INVALID_CONTEXT."""
 _STREAMS = 64
-"""Streams whose launch configuration is kept: PyTorch's pools have 32 streams of each priority."""
+"""The number of streams with a cached launch configuration; PyTorch's pools have 32 streams of each priority."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 SUCCESS, COMPILATION_FAILED = 0, 6
-"""Statuses (nvrtcResult)."""
+"""The statuses of NVRTC calls (nvrtcResult)."""
 
 
 class Nvrtc:

@@ -36,7 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "local memory": {r"LDL": "ld.local", r"STL": "st.local"},
 }  # fmt: skip
-"""Patterns of opcodes, by group, with the PTX instruction that each implements."""
+"""The opcode patterns of each group, with the PTX instruction that each pattern implements."""
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", re.MULTILINE)
 

@@ -11,7 +11,7 @@ from .cuda_driver import DriverError, check
 from .toolchain import load
 
 BYTES = 128
-"""Size of a CUtensorMap in bytes."""
+"""The size of a CUtensorMap in bytes."""
 
 DATA_TYPES: Mapping[str, str] = {
     "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT32", "float64": "FLOAT64",

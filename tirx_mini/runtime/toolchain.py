@@ -22,7 +22,7 @@ from .nvrtc import Nvrtc
 
 EXTRA = "tirx_mini[volta]"
 LAST = 72
-"""The last architecture that only CUDA 12 has (CUDA 13 release notes: "Deprecated Architectures")."""
+"""The last architecture that only CUDA 12 supports (CUDA 13 release notes: "Deprecated Architectures")."""
 
 
 class ToolchainError(RuntimeError):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 REPLAYS = 5
-"""Replays of a graph of launches that are timed: an odd number, whose median is one of them."""
+"""The number of timed replays of a graph, odd so that the median is one of them."""
 
 
 class KernelFailure(RuntimeError):

@@ -85,9 +85,9 @@ from tirx_mini.layout import (
 
 FORMAT, VERSION = "tirx_mini kernel", 1
 MOST_TEXT = 4096
-"""Characters of one string."""
+"""The maximum length of a string, in characters."""
 MOST_ELEMENTS = 1 << 40
-"""Of one buffer or layout."""
+"""The maximum number of elements of a buffer or layout."""
 
 class SavedKernelError(ValueError):
     """The error for a text that is no saved kernel; the message states the position and the expectation."""
@@ -98,7 +98,7 @@ class Unexpected(Exception):
 
 
 Check = Callable[[Any], Any]
-"""Takes a value, and returns it as the node's field; raises `Unexpected`."""
+"""A check that takes a value and returns it as the node's field; it raises `Unexpected`."""
 
 
 # -- what a field may hold ---------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _attribute(value: Any) -> tuple[str, Any]:
 
 
 EXPANDED = ("print_buffer", "cuda.printf")
-"""The calls of the language that stand for statements."""
+"""The calls of the language that expand to statements."""
 
 
 def _argument(value: object) -> Any:
@@ -300,7 +300,7 @@ GRAMMAR: Mapping[type, Mapping[str, Check]] = MappingProxyType({
                "launch": optional(a(Launch)), "tensor_maps": _many(a(TensorMap)), "tile_writes": _many(a(TileWrite)),
                "spelling": _among((COURSE, NATIVE, TIR))},
 })  # fmt: skip
-"""The fields of every class but `span`, which all nodes of the IR have. The file of a span is its number."""
+"""The fields of every class except `span`, which all IR nodes have. A span's file is an index."""
 
 CLASSES: Mapping[str, type] = MappingProxyType({each.__name__: each for each in GRAMMAR})
 
@@ -366,7 +366,7 @@ RULES: Mapping[type, Callable[[Any], None]] = MappingProxyType({
     AddressOf: _check_access, BufferStore: _check_access, Region: _check_region, Call: _check_call,
     ScopeIds: _check_scope_ids, Launch: _check_launch,
 })  # fmt: skip
-"""What the fields of a node have to be together."""
+"""The consistency rules between the fields of a node."""
 
 
 # -- the fields of a class ---------------------------------------------------------------------------------------------

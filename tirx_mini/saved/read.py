@@ -28,17 +28,17 @@ from .grammar import (
 )
 
 MOST_BYTES = 32 << 20
-"""Of the text."""
+"""The maximum size of the text."""
 MOST_NODES = 200_000
 MOST_DEPTH = 400
-"""Nodes within nodes, spans aside."""
+"""The maximum nesting depth of nodes, without spans."""
 MOST_INLINED = 64
-"""Calls that one line is inlined through."""
+"""The maximum number of calls through which a line is inlined."""
 MOST_ITEMS = 100_000
-"""Of one tuple."""
+"""The maximum length of a tuple."""
 
 ELSEWHERE = "<elsewhere>"
-"""The file of a span whose file the reader does not know."""
+"""The file name of spans whose file is not in `files`."""
 
 
 def load_json(text: str | bytes, files: Mapping[str, str] | None = None) -> PrimFunc:
