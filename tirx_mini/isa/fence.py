@@ -1,4 +1,4 @@
-"""Fences, which order a thread's accesses for other threads and for the async proxy."""
+"""Fences: the order of a thread's accesses for other threads and for the async proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programmatic dependent launch, which starts a grid before the preceding grid ends."""
+"""Programmatic dependent launch: a grid starts before the preceding grid ends."""
 
 from __future__ import annotations
 

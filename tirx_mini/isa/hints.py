@@ -1,4 +1,4 @@
-"""Cache hints, which neither order accesses nor change data (PTX ISA: "prefetch", "applypriority" and others)."""
+"""Cache hints: they neither order accesses nor change data (PTX ISA: "prefetch", "applypriority" and others)."""
 
 from __future__ import annotations
 

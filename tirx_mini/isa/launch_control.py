@@ -1,4 +1,4 @@
-"""Cluster launch control, by which a running cluster takes over the work of one that has not started.
+"""Cluster launch control: a running cluster takes over the work of one that has not started.
 
 A request cancels the launch of a cluster of the same grid. Its response, 16 bytes in shared memory, reports success
 and the cancelled cluster; the mbarrier counts its bytes. A grid with one CTA per tile can thus be persistent (PTX ISA:

@@ -1,4 +1,4 @@
-"""Functions of CUDA's mathematical library, for which PTX has no instruction or only approximations.
+"""Functions of CUDA's mathematical library: PTX has no instruction for them, or only approximations.
 
 Each exists for float32 (``sinf``) and for float64 (``sin``). The simulator rounds the exact result; a chip's is at most
 a few units of the last place away (CUDA C++ Programming Guide: "Mathematical Functions Appendix").

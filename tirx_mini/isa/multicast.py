@@ -1,4 +1,4 @@
-"""Multicasts to a run-time mask of the cluster's CTAs, passed as a register operand."""
+"""Multicasts to a run-time mask of CTAs: the mask is a register operand."""
 
 from __future__ import annotations
 

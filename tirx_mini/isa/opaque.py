@@ -1,4 +1,4 @@
-"""Calls of CUDA C++ functions, which the compiler emits and the simulator does not model."""
+"""Calls of CUDA C++ functions: the compiler emits them, and the simulator does not model them."""
 
 from __future__ import annotations
 

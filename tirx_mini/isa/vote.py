@@ -1,4 +1,4 @@
-"""Votes and reductions over the lanes of a warp, whose result all lanes of the mask receive."""
+"""Votes and reductions over the lanes of a warp: all lanes of the mask receive the result."""
 
 from __future__ import annotations
 
