@@ -1,7 +1,7 @@
 """The hints of a step, `docs/hints/`: for each TODO a fact, the calls, and the reference's code.
 
 A section of `docs/hints/sm100/step05.md` is about one TODO. Its heading is the beginning of the TODO's comment, and a
-comment says which statements of the reference stand in the place of the TODO's `...`:
+comment names the statements of the reference that replace the TODO's `...`:
 
     ## load K tile k into this stage
 

@@ -88,7 +88,7 @@ class Plan:
 
     path: the student's file.
     gpu: the modelled GPU.
-    known: the steps that are not run, with what is known of them.
+    known: the steps that are not run, with their known standing.
     cases: the problems of each step that is.
     references: for each step that is run, the task that predicts the time of its reference.
     problem: why the file could not be loaded; "" if it could.

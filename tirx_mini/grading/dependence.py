@@ -233,7 +233,7 @@ class Factors(Probe):
 class Dependence:
     """The loads and products on which D of one run depends.
 
-    loads: all of them, with what is known of each. multiplied: the share of D that comes from MMAs.
+    loads: all loads, with their known facts. multiplied: the share of D that comes from MMAs.
     owners: by unit, the share that is its products alone. issuing: the units that issued any.
     """
 

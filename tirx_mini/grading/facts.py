@@ -32,7 +32,7 @@ class Facts:
     ctas: of the grid. working: clusters of those that were run whose products D has. tiles: the most of one CTA.
     multiplies: whether all of D comes from MMAs.
     loads: the operands, "A" and "B", that TMA loads. copies: those that threads load, or copy without TMA.
-    tma_store, thread_store: who writes D.
+    tma_store, thread_store: whether TMA, or threads, write D.
     depth: how many K tiles are loaded, or being loaded, before an MMA has ended.
     producers, multipliers: the warps of a CTA that issue the loads, and the MMAs. readers: of tensor memory.
     apart: whether the producers go on from load to load without a barrier of the whole CTA or cluster.

@@ -75,7 +75,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run on data. ok: whether D is right, without an error. said: what is wrong, in a sentence. page: the finding.
+    """A run on data. ok: whether D is right, without an error. said: the error, in a sentence. page: the finding.
 
     us: the predicted time, in microseconds; None if the run did not finish.
     clean: whether nothing at all was found, so that the result has no lines of this file.

@@ -1,6 +1,6 @@
 """Kernels on this machine's GPU in a process that can be terminated: the tasks of the judge's second worker.
 
-A kernel that is wrong when nobody measures, or fast only where it is measured, is found out by what it may touch: it
+A kernel that behaves differently when it is measured is detected by the memory that it may access: it
 reads A and B and writes D, and nothing else lasts from one launch to the next. What is compared is computed after the
 kernel has run, from data that are made again; and D is compared once more after the launches that were timed.
 """

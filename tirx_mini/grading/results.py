@@ -21,7 +21,7 @@ class Part:
     score: the share of the part's points that is earned, from 0 to 1, before `strict`.
     said: what was found, in a sentence.
     pages: texts of several lines: pages of findings, mistakes in the file.
-    lost: whether the grader itself failed at the part, which then says nothing of the kernel.
+    lost: whether the grader itself failed at the part, independently of the kernel.
     """
 
     name: str

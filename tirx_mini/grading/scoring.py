@@ -40,7 +40,7 @@ def _why(needed: Sequence[str], parts: Sequence[Part]) -> str:
 def lateness(rules: Lateness, handed_in: float | None) -> Late | None:
     """Return the points that a late hand-in loses; None if it is in time, or nothing can be late.
 
-    handed_in: None for an unknown time, which is said and loses nothing.
+    handed_in: None for an unknown time, which is reported and loses nothing.
     """
     if rules.due is None:
         return None

@@ -46,7 +46,7 @@ class Likeness:
     """Two similar hand-ins.
 
     share: how much of what sets the smaller one apart from the class is also in the other, from 0 to 1.
-    steps: the same for each step that says something, the most alike first.
+    steps: the share for each step with enough evidence, the most similar first.
     same_file: whether the files are equal, byte by byte.
     """
 

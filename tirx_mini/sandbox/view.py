@@ -29,7 +29,7 @@ class View:
     """Absolute paths without symbolic links.
 
     trees: what may be read, with all that is below it.
-    hidden: what is below a tree and may not be read.
+    hidden: the paths below a tree that may not be read.
     utils: the kit's file of that name, which may be below a hidden folder; it need not exist.
     imports: the child's `sys.path`.
     """
