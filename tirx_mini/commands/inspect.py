@@ -29,7 +29,7 @@ from tirx_mini.foreign import frontend, resolve
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import PIPELINE
-from tirx_mini.runtime import ToolchainError
+from tirx_mini.runtime import ToolchainError, known_arch
 
 from .arguments import positive
 
@@ -90,7 +90,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {student})")
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
-    parser.add_argument("--arch", help=f"as in sm_90a (default: that of this machine's GPU, else {DEFAULT_ARCH})")
+    parser.add_argument(
+        "--arch",
+        help="as in sm_90a, which selects Hopper's ladder, too "
+        f"(default: that of this machine's GPU, else {DEFAULT_ARCH})",
+    )
     parser.add_argument("--stage", default="cuda", choices=STAGES, help="the stage to show (default: cuda)")
     parser.add_argument(
         "--comments",
@@ -107,7 +111,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 def _kernel(options: argparse.Namespace) -> PrimFunc:
     """Return the step's kernel: the student's, or the reference if the student's is not written yet."""
-    kernels: Path = options.kernels or student_file()
+    kernels: Path = options.kernels or student_file(_arch(options))
     try:
         return _build(kernels, options)
     except (TirxError, KernelFileError) as error:
@@ -118,10 +122,15 @@ def _kernel(options: argparse.Namespace) -> PrimFunc:
 
 
 def _build(kernels: Path, options: argparse.Namespace) -> PrimFunc:
-    found = load_kernels(kernels)
+    found = load_kernels(kernels, architecture_of(_arch(options)).kernels)
     if options.step not in found:
         raise KernelFileError(f"{kernels} defines no hgemm_v{options.step}")
     return found[options.step](*_shape(STEPS[options.step], options.size), dtype=options.dtype)
+
+
+def _arch(options: argparse.Namespace) -> str:
+    """Return the architecture whose ladder is shown. Raises `ValueError` for one that NVRTC does not support."""
+    return DEFAULT_ARCH if options.arch is None else known_arch(options.arch)
 
 
 def _shape(step: Step, size: int | None) -> Shape:

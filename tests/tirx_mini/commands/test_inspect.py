@@ -37,6 +37,11 @@ def test_each_stage_is_shown(capsys: pytest.CaptureFixture[str], stage: str, tex
     assert text in out and notes == ""
 
 
+def test_an_architecture_selects_its_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = shown(capsys, "1", "--kernels", "kernels_ref", "--arch", "sm_90a")
+    assert "wgmma" in out and "tcgen05" not in out
+
+
 @pytest.mark.compiler
 def test_sass_ends_with_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = shown(capsys, "4", "256", "--kernels", "kernels_ref", "--stage", "sass", "--arch", "sm_100a")
@@ -121,7 +126,7 @@ def test_output_goes_to_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         (("7", "--kernels", "nowhere.py"), 2, "error: the kernel file nowhere.py does not exist"),
         (("7", "--kernels", "gemm_kernels.py"), 1, "error[TX402]: TODO at line"),
         (
-            ("4", "--kernels", "kernels_ref", "--stage", "ptx", "--arch", "sm_90a"),
+            ("4", "--kernels", "kernels_ref/sm100", "--stage", "ptx", "--arch", "sm_90a"),
             1,
             "needs sm_100a, but the target is",
         ),
