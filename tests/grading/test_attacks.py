@@ -117,7 +117,7 @@ ENDS = {
     "kernel_sleeps": judged("TX602.*budget of 20,000,000 iterations"),
     "kernel_unrolls": End("unrolled into 1,000,000,000 copies of its body, which are too many", contained=False),
     "kernel_waits_for_nobody": judged("TX103.*nothing ever arrives at bar"),
-    "kernel_watches_the_clock": judged("it takes more than 1.5 s of CPU time to be judged"),
+    "kernel_watches_the_clock": judged("TX602.*budget of 20,000,000 iterations"),
     "kill_parent": End(DENIED),
     "long_answer": End("the kernel of hgemm_v1 is larger than 32 MiB as data", contained=False),
     "long_message": End(r"RuntimeError: x{400}", contained=False),
@@ -238,11 +238,7 @@ def test_an_attack_on_the_machine_scores_nothing(name: str, sandbox: Sandbox, ju
 @pytest.mark.parametrize("name", [name for name, end in ENDS.items() if not end.contained])
 def test_an_attack_on_the_judge_scores_nothing(name: str, judges: Judges) -> None:
     end, source = ENDS[name], (ATTACKS / f"{name}.py").read_text()
-    if name != "kernel_watches_the_clock":
-        check_honest(graded(source, end, find_sandbox(), judges), end)
-        return
-    with judges_with(1.5) as quick:
-        check_honest(graded(source, end, find_sandbox(), quick), end)
+    check_honest(graded(source, end, find_sandbox(), judges), end)
 
 
 def test_an_honest_hand_in_scores_in_each_sandbox(sandbox: Sandbox, judges: Judges) -> None:
