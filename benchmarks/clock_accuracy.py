@@ -40,7 +40,7 @@ from tirx_mini.resources import resource
 
 SIZES, FULL_SIZES = (1024, 2048), (1024, 2048, 4096)
 MEDIAN_BOUND, WORST_BOUND, LEFT_OUT_BOUND = 0.05, 0.12, 0.15
-"""How far predictions may be off: the median of them, the worst, and the worst of a step whose scale the others set.
+"""Bounds of the relative error: the median, the worst, and the worst of a step scaled by the other steps.
 The first two hold for the whole ladder, 1024 to 8192."""
 TIE = 0.05
 """Steps whose measured times differ by less are in no order."""

@@ -1,4 +1,4 @@
-"""How well the clock predicts one cold launch on an H100: plans of the kernel for every shape, in docs/h100_plans.csv.
+"""Compare predicted and measured cold launches on an H100: the plans of the kernel for every shape in h100_plans.csv.
 
     PYTHONPATH=. python benchmarks/cold_launches.py                # 30 launches of the half that nothing was fitted to
     PYTHONPATH=. python benchmarks/cold_launches.py --half fitted  # of the half with which the launch was fitted

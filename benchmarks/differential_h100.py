@@ -273,7 +273,7 @@ def _nan_bits(ops: set[str], chip: np.ndarray, model: np.ndarray) -> bool:
 
 
 def _same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether arrays are equal, zeros' signs included, but for the bits of NaNs."""
+    """Return whether arrays are equal, including the signs of zeros and ignoring the bits of NaNs."""
     signs = [np.signbit(array) | np.isnan(array) for array in (one, other)]
     return np.array_equal(one, other, equal_nan=True) and np.array_equal(signs[0], signs[1])
 

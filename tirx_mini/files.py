@@ -39,7 +39,7 @@ def output_folder(path: Path) -> Path:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file atomically: concurrent readers, or readers after a crash, see the old or the new file.
 
-    A path that is no regular file, as /dev/stdout, is written directly. Raises `OutputError`.
+    Write directly to a path that is not a regular file, such as /dev/stdout. Raises `OutputError`.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with _writing, _explained(path):

@@ -1,4 +1,4 @@
-"""Which cold launches a constant may be fitted to, and which judge it."""
+"""Cold launches are split into those that fit a constant and those that judge it."""
 
 from __future__ import annotations
 

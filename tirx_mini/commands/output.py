@@ -18,7 +18,7 @@ from tirx_mini.pytorch import PyTorchMissing
 NOT_WRITTEN = 2
 """The exit status if the output, or an output file, cannot be written."""
 CLOSED = 141
-"""The exit status if the reader closed the output, as ``| head`` does: that of the signal SIGPIPE."""
+"""The exit status after SIGPIPE: the reader closed the output, as ``| head`` does."""
 INTERRUPTED = 130
 
 _LIKE = {

@@ -135,7 +135,7 @@ def check_kernel(
     name: the kernel's name in the report. schedules: the number of event orders to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. watch: as that of a `Meter`. arguments: the random data, for a caller who reads the results; by default
+    gigabytes. watch: as in `Meter`. arguments: the random data, for a caller who reads the results; by default
     those of `make_arguments`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no
     random data, and `ValueError` for an unknown GPU.
     """

@@ -50,7 +50,7 @@ class Explanation:
     message: one sentence on the error. hint: one sentence on the fix.
     notes: other source locations that show it.
     about: further facts by name: "buffer", "barrier", "where", "other_role", "consequence" (see `Finding`).
-    rule: a section of the PTX ISA, if it differs from that of the kind.
+    rule: a section of the PTX ISA, if it differs from the kind's.
     kind, severity: for rules with several kinds or severities.
     order: the legal order of events in which the error occurs, as a clause that begins with "if"; None if it occurred
         in this run (a wrong value, a hang, a trap, or a rule violated in every order).

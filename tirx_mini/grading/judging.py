@@ -336,7 +336,7 @@ def _ordered(report: Report) -> list[Finding]:
 
 
 def _warned(report: Report) -> str:
-    """Return the findings that are no errors."""
+    """Return the findings that are not errors."""
     if not report.findings:
         return ""
     codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))

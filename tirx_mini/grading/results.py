@@ -108,7 +108,7 @@ class Graded:
 
     @property
     def why_not(self) -> str:
-        """Return the reason that there is no score, as a sentence, or ""."""
+        """Return why the score is missing, as a sentence, or ""."""
         found = [f"step {step.step}: {_why_not(step)}" for step in self.not_graded]
         return "; ".join(found)
 

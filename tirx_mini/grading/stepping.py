@@ -67,7 +67,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class NoKernel:
-    """The reason that there is no kernel, as a sentence and as a page. shape: whether the shape is the reason."""
+    """Why the kernel is missing, as a sentence and as a page. shape: whether the shape is the reason."""
 
     said: str
     page: str = ""
@@ -184,7 +184,7 @@ class _OneStep:
         return tuple(sorted({*self._given, self._shown, *timed}, key=lambda case: (math.prod(case.shape), str(case))))
 
     def _correctness(self) -> tuple[Part, Case | Endless | NoKernel | None]:
-        """Return the part, and the failure: a case, or the reason that there is no kernel of the step."""
+        """Return the part and its failure: a failed case, or why the step's kernel is missing."""
         judge, number, said = self._judge, 0, ""
         for case in self._compared():
             kernel = self._kernel(case)

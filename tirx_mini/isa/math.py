@@ -207,7 +207,7 @@ def _nth_bit(mask: int, base: int, offset: int) -> int:
 def fns(gpu: Machine, thread: Thread, mask: u32, base: u32, offset: s32) -> u32:
     """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-    With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
+    An offset of 0 selects bit `base` itself. The result is 2³² − 1 if no such bit exists.
     """
     return _lanes((mask, base, offset), _nth_bit)
 

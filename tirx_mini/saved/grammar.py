@@ -90,7 +90,7 @@ MOST_ELEMENTS = 1 << 40
 """The maximum number of elements of a buffer or layout."""
 
 class SavedKernelError(ValueError):
-    """The error for a text that is no saved kernel; the message states the position and the expectation."""
+    """An error for text that is not a saved kernel; the message gives the position and the expected token."""
 
 
 class Unexpected(Exception):

@@ -3755,7 +3755,7 @@ class _PtxFns:
     def b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
         """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-        With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
+        An offset of 0 selects bit `base` itself. The result is 2³² − 1 if no such bit exists.
 
         PTX:
             fns.b32 result, mask, base, offset;
@@ -6820,7 +6820,7 @@ class _Ptx:
     def fns_b32(self, mask: Integer, base: Integer, offset: Integer) -> Expr:
         """Return the nth set bit of `mask`, n = |offset|, from bit `base`, upwards or downwards by the sign of `offset`.
 
-        With offset = 0, bit `base` itself. The result is 2³² − 1 if there is no such bit.
+        An offset of 0 selects bit `base` itself. The result is 2³² − 1 if no such bit exists.
 
         PTX:
             fns.b32 result, mask, base, offset;

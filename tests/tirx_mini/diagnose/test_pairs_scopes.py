@@ -1,4 +1,4 @@
-"""What a thread writes for another CTA, published by an mbarrier, judged by the scopes of its operations (PTX ISA)."""
+"""Writes that an mbarrier publishes to another CTA: the scopes of the arrival and the wait decide (PTX ISA)."""
 
 from __future__ import annotations
 

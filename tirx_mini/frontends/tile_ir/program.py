@@ -186,7 +186,7 @@ def is_dense(spec: ArraySpec) -> bool:
 
 
 def passed_shape(spec: ArraySpec) -> tuple[int, ...]:
-    """Return the shape of an array as passed to `func`: its own, or that of the memory that it spans."""
+    """Return the shape of an array as passed to `func`: its own, or the shape of the memory that it spans."""
     if spec.shape and is_dense(spec):
         return spec.shape
     return (1 + sum((n - 1) * s for n, s in zip(spec.shape, spec.strides, strict=True)),)

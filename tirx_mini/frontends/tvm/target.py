@@ -40,7 +40,7 @@ class Target(OwnTarget):
 
     @property
     def arch(self) -> str | None:
-        """The architecture, such as "sm_100a": the given one, or that of the local or simulated GPU."""
+        """The architecture, such as "sm_100a": the given one, else the local or simulated GPU's."""
         if self.kind != "cuda" or self.detail is not None:
             return self.detail if self.kind == "cuda" else None
         gpu = simulated_device.simulated_gpu()

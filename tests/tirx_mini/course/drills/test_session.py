@@ -1,4 +1,4 @@
-"""Which drill is dealt: the open one, else the first that is not repaired; no file is overwritten."""
+"""A session deals the open drill, else the first unrepaired one, and overwrites no file."""
 
 from __future__ import annotations
 

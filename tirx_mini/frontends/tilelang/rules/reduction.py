@@ -254,7 +254,7 @@ class _Reduction:
         return [digit.stride << bit for bit in reversed(range(digit.extent.bit_length() - 1))]
 
     def _shuffled(self, mask: int) -> Stmt:
-        """Combine each value with that of the lane whose index differs in `mask`."""
+        """Combine each value with the value of the lane whose index differs in the bits of `mask`."""
 
         def body(at: Expr) -> Stmt:
             own = BufferLoad(self.dtype, self.parts, (at,))

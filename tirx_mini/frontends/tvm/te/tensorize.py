@@ -147,7 +147,7 @@ class _Match:
         return parts
 
     def expression(self, theirs: Expr, ours: Expr) -> None:
-        """Match the element expression of the instruction against that of the stage."""
+        """Match the instruction's element expression against the stage's."""
         if isinstance(theirs, BufferLoad) and isinstance(ours, BufferLoad):
             self._load(theirs, ours)
             return
