@@ -31,7 +31,6 @@ from tirx_mini.files import write_whole
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
 from tirx_mini.report import barrier_table, plan_text, report_page
-from tirx_mini.script import explained
 from tirx_mini.sim import DEFAULT_LIMIT
 
 from .arguments import (
@@ -47,6 +46,7 @@ from .arguments import (
     shape,
 )
 from .as_gpu import show_as_gpu
+from .prose import show_error
 from .waiting import meter
 
 if TYPE_CHECKING:
@@ -83,12 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 checked = _launched(launched, options, shown)
             else:
                 checked = check(log_barriers=options.trace_barriers is not None, limit=options.exhaustive)
-    except (KernelFileError, ValueError) as error:
-        console.print(f"error: {error}", markup=False)
-        return 2
-    except TirxError as error:
-        console.print(Text(str(explained(error))))
-        return 1
+    except (KernelFileError, ValueError, TirxError) as error:
+        return show_error(error, console)
     _show(checked, options, console)
     with shown:
         lines = list(what_if(changes, checked, lambda constants: check(constants=constants)))
@@ -123,12 +119,8 @@ def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown
                 ref, size=options.size, shape=options.shape, gpu=gpu, sms=options.sms, seed=options.seed,
                 budget=options.budget, fill=options.fill, watch=shown.watch,
             )  # fmt: skip
-    except (KernelFileError, ValueError) as error:
-        console.print(f"error: {error}", markup=False)
-        return 2
-    except TirxError as error:
-        console.print(Text(str(explained(error))))
-        return 1
+    except (KernelFileError, ValueError, TirxError) as error:
+        return show_error(error, console)
     show_as_gpu(found, gpu_spec(gpu).with_sms(options.sms), "", console)
     return 0 if found.outcome is Outcome.RIGHT else 1
 

@@ -32,11 +32,10 @@ from tirx_mini.course import (
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
 from tirx_mini.report import report_page
-from tirx_mini.script import explained
 
 from .arguments import positive
 from .as_gpu import show_as_gpu
-from .prose import prose_console
+from .prose import prose_console, show_error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -143,12 +142,8 @@ def _judge(opened: Session, notes: Notes, console: Console) -> int:
         return 1
     try:
         judged = attempt(opened.dealt, opened.path)
-    except (KernelFileError, ValueError) as error:
-        console.print(f"error: {error}", markup=False)
-        return 2
-    except TirxError as error:
-        console.print(Text(str(explained(error))))
-        return 1
+    except (KernelFileError, ValueError, TirxError) as error:
+        return show_error(error, console)
     if not judged.passed:
         _show(opened, judged.found, console)
         console.print(Text(f"\nnot repaired: {judged.said}", style="bold red"))
