@@ -161,10 +161,10 @@ class Facts:
         total = {resource: self.us(cycles) for resource, cycles in self.path.cycles().items()}
         total[Resource.LAUNCH] = total.get(Resource.LAUNCH, 0.0) + self.time.launch_us
         terms = sorted(total.items(), key=lambda term: -term[1])
-        shares = [us / self.time.us for _, us in terms]
+        shares, whole = [us / self.time.us for _, us in terms], self.time.us / self.us(1.0)
         tenths, percents = _apportioned(round(10 * round(self.time.us, 1)), shares), _apportioned(100, shares)
         return tuple(
-            Share(resource, tenth / 10, share, percent)
+            Share(resource, tenth / 10, share, percent, share * whole)
             for (resource, _), tenth, share, percent in zip(terms, tenths, shares, percents, strict=True)
         )
 

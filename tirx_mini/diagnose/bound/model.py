@@ -12,14 +12,15 @@ from .path import Resource
 class Share:
     """A term of the predicted time: the share of a resource in the critical path.
 
-    share: of the predicted time. us, percent: the same in tenths of a microsecond and in percent, rounded so that all
-    terms sum to the displayed time, and to 100.
+    share: of the predicted time. cycles: the same at the clock of the run, not rounded. us, percent: the same in tenths
+    of a microsecond and in percent, rounded so that all terms sum to the displayed time, and to 100.
     """
 
     resource: Resource
     us: float
     share: float
     percent: int
+    cycles: float
 
 
 @dataclass(frozen=True)

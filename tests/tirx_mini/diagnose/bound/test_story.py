@@ -67,6 +67,14 @@ def test_the_terms_of_a_time_add_up_and_the_headline_names_the_largest(
     assert largest.resource in bound.cause.terms or f"first to remove ({bound.cause.name})" in str(bound)
 
 
+@pytest.mark.parametrize("gpu", GPUS)
+def test_the_terms_in_cycles_add_up_to_the_time_at_the_clock_of_the_run(gpu: str) -> None:
+    report = run(7, gpu, SMALL, None)
+    assert report.bound is not None and report.time_us is not None
+    cycles = sum(term.cycles for term in report.bound.shares)
+    assert cycles / report.stats["clock_ghz"] / 1e3 == pytest.approx(report.time_us)
+
+
 @pytest.mark.parametrize(("step", "gpu", "size", "sms"), CASES)
 def test_parts_that_a_sentence_divides_a_time_into_are_terms_of_it(
     step: int, gpu: str, size: int, sms: int | None
