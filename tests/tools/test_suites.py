@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools import suites
-from tools.suites import SLOW, SlowList, drift, main, median, read, slowest
+from tools.suites import KEPT, SLOW, SlowList, drift, kept_cases, main, median, read, slowest
 
 ROOT = Path(__file__).parents[2]
 TIMES = {
@@ -30,6 +30,21 @@ def test_the_slowest_cases_are_listed_until_the_others_fit() -> None:
     assert listed.seconds == {"a.py::all": 15.0, "a.py::some[2]": 9.0, "b.py::two": 6.0}
     assert (listed.count, round(listed.total, 3), listed.limit) == (3, 5.3, 5.0)
     assert slowest(TIMES, budget=100.0).seconds == {}
+
+
+def test_kept_cases_and_the_cheapest_case_of_each_test_are_short() -> None:
+    times = {"a.py::many[1]": 0.1, "a.py::many[2]": 0.2, "b.py::one[1]": 0.4, "b.py::one[2]": 0.6, "c.py::long": 1.5}
+    assert slowest(times, budget=0.6).seconds == {"a.py::many[2]": 0.2, "b.py::one[2]": 0.6, "c.py": 1.5}
+    kept = slowest(times, kept={"c.py::long"}, budget=2.1)
+    assert kept.seconds == {"a.py::many[2]": 0.2, "b.py::one[2]": 0.6}
+    assert (kept.count, round(kept.total, 3), kept.limit) == (3, 2.0, 1.5)
+
+
+def test_the_file_of_kept_cases_names_tests_that_exist() -> None:
+    for case in kept_cases(KEPT.read_text(encoding="utf-8")):
+        path, _, name = suites.test_of(case).partition("::")
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8")
+        assert read(SLOW.read_text(encoding="utf-8")).entry(case) is None, case
 
 
 def test_a_file_or_a_test_is_one_line_where_all_of_its_cases_are_slow() -> None:
