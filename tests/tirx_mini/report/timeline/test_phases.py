@@ -25,7 +25,8 @@ def test_a_barrier_that_counts_arrivals_lacks_a_share_of_them() -> None:
 
 def test_a_barrier_that_expects_bytes_lacks_a_share_of_the_most() -> None:
     changes = [
-        change(5, Signal.EXPECT_TX, 0, 0, 1024), change(8, Signal.TMA_LOAD, 0, 0, 256), change(9, Signal.COMPLETE, 0, 1),
+        change(5, Signal.EXPECT_TX, 0, 0, 1024), change(8, Signal.TMA_LOAD, 0, 0, 256),
+        change(9, Signal.COMPLETE, 0, 1),
     ]  # fmt: skip
     assert phases_of(changes, 9) == [
         Phase(0, 0.0, 9, ((0.0, 0.0), (5, 1.0), (8, 0.25)), 1), Phase(1, 9, 9, ((9, 0.0),), 1)
