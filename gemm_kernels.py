@@ -372,7 +372,7 @@ def hgemm_v5(M, N, K, dtype="float16"):
             # TODO: run the pipeline in one elected thread of warp 0.
             #   - Before the loop, tile k is on its way to stage k, for all k < PRE_NUM.
             #   - Iteration k multiplies the tile in `stage` after it has landed.
-            #   - Tile k + PIPE_DEPTH, if it exists, goes into the same stage. Which operation must be complete before its
+            #   - Tile k + PIPE_DEPTH, if it exists, goes into the same stage. Which operation must complete before its
             #     load is issued? The load of the other stage is in flight meanwhile.
             #   - Then `stage` is the next one, and the parities are those of the next waits: how often does a barrier
             #     of TMA complete a phase, and how often does mma_bar?
