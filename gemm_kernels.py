@@ -372,8 +372,8 @@ def hgemm_v5(M, N, K, dtype="float16"):
             # TODO: run the pipeline in one elected thread of warp 0.
             #   - Before the loop, tile k is on its way to stage k, for all k < PRE_NUM.
             #   - Iteration k multiplies the tile in `stage` after it has landed.
-            #   - Tile k + PIPE_DEPTH, if there is one, goes into the same stage. What must have completed before its
-            #     load is issued? The load of the other stage goes on all the time.
+            #   - Tile k + PIPE_DEPTH, if it exists, goes into the same stage. Which operation must complete before its
+            #     load is issued? The load of the other stage is in flight meanwhile.
             #   - Then `stage` is the next one, and the parities are those of the next waits: how often does a barrier
             #     of TMA complete a phase, and how often does mma_bar?
             ...
@@ -648,7 +648,7 @@ def hgemm_v9(M, N, K, dtype="float16"):
                     # accumulator is full.
                     ...
             elif wg_id == 0:
-                # TODO: write the write-back role of step 8, in both CTAs. Whose wait must the arrival at ld2mma end?
+                # TODO: write the write-back role of step 8, in both CTAs. Which warp waits for the arrivals at ld2mma?
                 ...
 
             # TODO: deallocate tensor memory for the pair. Neither CTA may exit while the other may still signal its

@@ -159,6 +159,11 @@ def flash_attention(heads: int, length: int, head_dim: int, causal: bool = False
                     )
                     v_full.arrive(kv.stage, tile_bytes)
                     kv.move_to_next_stage()
+                # The last arrivals at the empty barriers may follow those that say that the outputs are complete.
+                for _ in range(STAGES):
+                    k_empty.wait(kv.stage, kv.phase)
+                    v_empty.wait(kv.stage, kv.phase)
+                    kv.move_to_next_stage()
 
             # -- MMA -----------------------------------------------------------------------------------------------
 

@@ -301,6 +301,15 @@ def signal_at_exit(fact: SignalAtExit) -> Explanation:
             severity="warning",
             order=f"if the arrival lands after the end of {fact.origin.cta}",
         )
+    if fact.signal.signal is Signal.COMMIT:
+        return Explanation(
+            f"{fact.origin.cta} may end before a commit of {fact.signal.role} arrives at its {fact.barrier}: no wait "
+            "for that phase ends before, and the arrivals of two commits are in no order",
+            f"wait for the last phase of {fact.barrier} before {fact.origin.cta} ends",
+            about=_barrier(fact),
+            severity="warning" if fact.signal.own else "error",
+            order=f"if the arrival lands after the end of {fact.origin.cta}",
+        )
     return Explanation(
         f"{fact.origin.cta} may end before the {what} of {fact.signal.role} gets to its {fact.barrier}",
         ALIVE,

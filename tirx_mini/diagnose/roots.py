@@ -44,7 +44,8 @@ def explains_others(finding: Finding) -> bool:
 
 def may_follow(finding: Finding) -> bool:
     """Return whether a finding may follow from an incorrect handover between two roles."""
-    return finding.severity == "error" and finding.kind in _FOLLOWING
+    possible_end = finding.kind == "in-flight-at-exit" and not finding.happened
+    return finding.severity == "error" and finding.kind in _FOLLOWING and not possible_end
 
 
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:

@@ -40,7 +40,6 @@ class Equivalent:
 
 TOP = r"with Tx\.kernel\(\)"
 LAST_SYNC = r"if (warp|wg)_id == 0:"
-TAIL = r"for _ in range\(PIPE_DEPTH\)"
 
 EQUIVALENTS = (
     # -- setting up --------------------------------------------------------------------------------------------------
@@ -104,16 +103,6 @@ EQUIVALENTS = (
         "warp 0 of the write-back frees tensor memory after store(), whose warpgroup_sync() comes after all reads, and "
         "the MMAs are done before those; a pair's dealloc waits for the peer's, and a barrier not for ended threads",
         inside=TOP, before=LAST_SYNC,
-    ),
-    Equivalent(
-        FROM_7, "drop a wait|drop an advance|move out of the branch|state", r"mma2tma\.wait|tma_phase",
-        "the waits after the last load are there for the arrivals on mma2tma; the same thread commits mma2ld after "
-        "them, and its commits arrive in order; the write-back of each CTA waits for that before the last barrier",
-        inside=TAIL,
-    ),
-    Equivalent(
-        FROM_7, "depth|loop", r"`PIPE_DEPTH` becomes `\(?PIPE_DEPTH - 1\)?` in `for _ in range",
-        "as without all of the waits after the last load",
     ),
     # -- own counters ------------------------------------------------------------------------------------------------
     Equivalent(

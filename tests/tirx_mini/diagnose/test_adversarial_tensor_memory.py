@@ -161,8 +161,8 @@ PROGRAMS = {
 }  # fmt: skip
 
 CASES = cases("""
-# a ring of two stages
-loop | ok | - | tcgen05.commit | result 4
+# a ring of two stages, whose last round nobody waits for
+loop | ok | TX209 | tcgen05.commit | result 4
 # stages loaded without a wait
 loop | fault | TX201 | tcgen05.commit
 -free.wait(s, (k // 2 % 2) ^ 1)
@@ -241,8 +241,8 @@ chain | ok | - | tcgen05, pipelined instructions | result 2
 chain | hazard | TX201 TX207 | tcgen05, pipelined instructions
 -tmem[:, 0:64], As[1, :, :], Bs[1, 0:64, :], accum=True, dispatch="tcgen05"
 +tmem[:, 0:128], As[1, :, :], Bs[1, 0:128, :], accum=True, dispatch="tcgen05"
-# two commits
-chain | ok | - | tcgen05, pipelined instructions | result 2
+# two commits, at two barriers, of which one is waited for
+chain | ok | TX209 | tcgen05, pipelined instructions | result 2
 +done.arrive(1)
  Tx.gemm_async(
      tmem[:, 0:64], As[1, :, :], Bs[1, 0:64, :], accum=True, dispatch="tcgen05"

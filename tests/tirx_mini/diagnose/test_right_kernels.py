@@ -11,12 +11,6 @@ from tests.tirx_mini.diagnose.wrong_kernels import simulate, simulate_on_hopper
 
 RIGHT = {
     "accum=0": Edit(step=1, old="accum=False", new="accum=0"),
-    "no drain, where one CTA commits in order": Edit(
-        step=7,
-        old="                        for _ in range(PIPE_DEPTH):\n                            mma2tma.wait("
-        "tma_phase.stage, tma_phase.phase)\n                            tma_phase.move_to_next_stage()\n",
-        new="",
-    ),
     "no cta_sync before dealloc, where the stores have one": Edit(
         step=5,
         old="            Tx.cuda.cta_sync()\n            if warp_id == 0:\n                Tx.ptx.tcgen05.rel",

@@ -238,6 +238,22 @@ class Pipe:
         self.free = 0.0
         self.queued: deque[Batch] = deque()
         self.running: deque[Batch] = deque()
+        self._arrivals: dict[Mbarrier, Agent] = {}
+
+    def arrival(self, barrier: Mbarrier, released: SyncClock) -> tuple[Agent, SyncClock]:
+        """Return the agent of the commits' arrivals at a barrier, and what the next of them releases.
+
+        The arrivals of two commits at two barriers are in no order, so the phase of one says nothing of the other
+        (PTX ISA: "tcgen05.commit"). Those at one barrier are equal.
+        """
+        causality = barrier.cta.cluster.causality
+        agent = self._arrivals.get(barrier)
+        if agent is None:
+            agent = self._arrivals[barrier] = causality.agent(f"{self.agent.name} at {barrier.name}")
+        whole = causality.transient_clock()
+        whole.join(released)
+        whole.release(agent)
+        return agent, whole
 
     def fence(self) -> None:
         """Order the operations issued so far before those issued later."""

@@ -322,9 +322,9 @@ class TensorCores:
         for barrier in batch.arrivals:
             if barrier.cta.alive:
                 if barrier.expected:
-                    agent = pipe.agent.index
+                    agent, released = pipe.arrival(barrier, batch.released)
                     by = Signal.COMMIT, batch.role, batch.span
-                    barrier.arrive_async(batch.cta, agent, batch.released, now, *by)
+                    barrier.arrive_async(batch.cta, agent.index, released, now, *by)
             else:
                 origin = Origin(batch.role, batch.role, barrier.cta.name, batch.span)
                 self.gpu.facts.record(CommitAtExit(origin, barrier.element))

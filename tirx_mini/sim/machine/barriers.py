@@ -134,12 +134,15 @@ class FreshWait:
 
 @dataclass(frozen=True)
 class RemoteSignal:
-    """The last signal by an agent of another CTA. epoch: of that agent."""
+    """The last signal by an agent of another CTA, or by the commits of a thread. epoch: of that agent. own: whether it
+    is one of the barrier's CTA.
+    """
 
     epoch: int
     signal: Signal
     role: str
     span: Span | None
+    own: bool = False
 
 
 # -- facts ---------------------------------------------------------------------------------------------------------
@@ -298,13 +301,17 @@ class MisalignedBarrier(Fact):
 
 @dataclass(frozen=True)
 class SignalAtExit(MbarrierFact):
-    """A signal from another CTA that may arrive after the CTA of its barrier has ended. signal: its source.
+    """A signal that may arrive after the CTA of its barrier has ended. signal: its source.
 
     relaxed: whether the CTA ends after a relaxed arrival that follows the signal.
     """
 
     signal: RemoteSignal
     relaxed: bool = False
+
+    @property
+    def variety(self) -> Hashable:
+        return self.signal.own, self.relaxed
 
 
 @dataclass(frozen=True)

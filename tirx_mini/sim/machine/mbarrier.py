@@ -304,8 +304,8 @@ class Mbarrier:
         self, cta: Cta, agent: int, released: SyncClock, time: float, signal: Signal, role: str, span: Span | None
     ) -> None:
         """Count one arrival by an agent of `cta`, with the clocks that it `released`."""
-        if cta is not self.cta:
-            self.history.remote[agent] = RemoteSignal(released.clocks.item(ORDER, agent), signal, role, span)
+        if (own := cta is self.cta) <= (signal is Signal.COMMIT):
+            self.history.remote[agent] = RemoteSignal(released.clocks.item(ORDER, agent), signal, role, span, own)
         if self.phases is not None:
             self._signalled(agent, released.clocks.item(ORDER, agent), released.clocks, signal, role, span)
         self._current.join(released)

@@ -51,7 +51,8 @@ class History:
     arrivals: signals by kind, role and location. last: the latest of them.
     waits: the last completed wait of each role; wait_counts: the number of completed waits of each.
     observers: the waits that found the previous phase complete.
-    remote: the last signal by each agent of another CTA. invalidated: the location of its last mbarrier.inval.
+    remote: the last signal by each agent of another CTA, and by the commits of each thread. invalidated: the location
+    of its last mbarrier.inval.
     overwritten: the origin and the operation of the last overwrite.
     failed: by role and parity, the first test that found the phase incomplete and was not repeated successfully.
     """

@@ -64,7 +64,13 @@ def test_a_variant_computes_the_product(
     np.testing.assert_allclose(d, a.astype(np.float32) @ b.astype(np.float32).T, rtol=1e-3, atol=1e-2)
 
 
-FORGIVEN = {"students/persistent.py": ("missing-tcgen05-fence",), "students/by_hand.py": ("missing-tcgen05-fence",)}
+NO_TAIL = (
+    "course_kernels.py", "students/newer_spelling.py", "students/roles_inlined.py", "students/two_accumulators.py",
+)  # fmt: skip
+FORGIVEN = {
+    **dict.fromkeys(("students/persistent.py", "students/by_hand.py"), ("missing-tcgen05-fence",)),
+    **dict.fromkeys(NO_TAIL, ("in-flight-at-exit",)),  # they do not wait for their last commits
+}
 """Orderings that the ISA requires and current chips forgive, which the files omit."""
 
 

@@ -10,17 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from tirx_mini.hardware import WARP_SIZE, WARPGROUP_WARPS
-from tirx_mini.ir import (
-    BOOL,
-    Buffer,
-    Expr,
-    If,
-    Stmt,
-    binary,
-    const,
-    seq,
-    special,
-)
+from tirx_mini.ir import BOOL, Buffer, Expr, If, Stmt, binary, const, seq, special
 from tirx_mini.records import dataclass
 
 from ..layouts import SharedLayout, TmemLayout
@@ -155,6 +145,11 @@ def _create_iterator(emitter: Emitter, op: Op) -> None:
 
 def _inc_iter(emitter: Emitter, op: Op) -> None:
     at: Position = emitter.value(op.iterator)
+    _advance(emitter, at)
+    emitter.set(op.result, at)
+
+
+def _advance(emitter: Emitter, at: Position) -> None:
     stages = at.ring.type.stages
     flipped = at.phase[0] ^ 1
     if stages == 1:
@@ -163,7 +158,21 @@ def _inc_iter(emitter: Emitter, op: Op) -> None:
         emitter.store(at.stage, 0, (at.stage[0] + 1) % stages)
         with emitter.when(binary("==", at.stage[0], 0)):
             emitter.store(at.phase, 0, flipped)
-    emitter.set(op.result, at)
+
+
+def _drain(emitter: Emitter, region: Region) -> None:
+    """Wait for the last commits that release the agent's stages, which may arrive after those that it waited for."""
+    for op in region.ops:
+        at = emitter.value(op.result) if op.kind is ops.create_iterator and op.producer else None
+        if at is not None and at.ring.type.consumer == MMA:
+            emitter.loop(at.ring.type.stages, lambda _, at=at: _last_wait(emitter, at), parallel=False, name="last")
+
+
+def _last_wait(emitter: Emitter, at: Position) -> None:
+    parts = at.ring.type.parts
+    for part in range(parts):
+        emitter.issue("mbarrier.try_wait", at.ring.empty.ptr_to([at.stage[0] * parts + part]), at.phase[0])
+    _advance(emitter, at)
 
 
 def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
@@ -390,6 +399,7 @@ def _alone(emitter: Emitter, region: Region) -> list[Stmt]:
         emitter.alone = True
         with emitter.when(emitter.value_of("elect.sync", str(BOOL))):
             emitter.region(region)
+            _drain(emitter, region)
         emitter.alone = False
     return stmts
 
@@ -398,6 +408,7 @@ def _team(emitter: Emitter, region: Region, first: int, warps: int) -> list[Stmt
     """Emit the code of an agent of several warps, starting at warp `first`."""
     with emitter.block() as stmts, emitter.team(first, warps):
         emitter.region(region)
+        _drain(emitter, region)
     return stmts
 
 

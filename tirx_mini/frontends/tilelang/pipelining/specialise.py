@@ -108,7 +108,7 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
     producer = Renamed().stmt(_Producer(pipes).stmt(sliced.body))
     begin = [pipe.producer.begin(parity=1) for pipe in pipes]
     alone = binary("and", binary("==", special("warp_id_in_cta"), threads // WARP_SIZE), _elected())
-    elected = If(alone if roles.producer > WARP_SIZE else _elected(), seq(*begin, producer))
+    elected = If(alone if roles.producer > WARP_SIZE else _elected(), seq(*begin, producer, *map(_last_waits, pipes)))
     team = Team(0, threads, CONSUMER_BARRIER)
     kept = Consumer(by_hint, sliced.scalars, _Place(arch, team))
     begin = [pipe.consumer.begin(parity=0) for pipe in pipes]
@@ -124,6 +124,19 @@ def specialised(body: Stmt, loops: Sequence[PipelinedLoop], roles: Roles, arch: 
         *_initialised(rings, threads // WARP_SIZE),
         If(special("warp_id_in_cta") < threads // WARP_SIZE, computing, copying),
     )
+
+
+def _last_waits(pipe: Pipeline) -> Stmt:
+    """Wait for the last commits at the rings of a loop, which may arrive after those that the consumers wait for."""
+    at = pipe.producer
+    waits = [
+        issue("mbarrier.try_wait", ring.empty.ptr_to([at.index]), at.phase[0])
+        for ring in pipe.rings
+        if ring.group.in_tensor_memory
+    ]
+    if not waits:
+        return seq()
+    return For(Var(INT32, "last"), const(0), const(at.stages), seq(*waits, at.advance()))
 
 
 def _flying(loops: Iterable[PipelinedLoop]) -> Iterator[Buffer]:

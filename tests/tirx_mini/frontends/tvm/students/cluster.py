@@ -99,6 +99,10 @@ def hgemm_v9(M, N, K, SM_COUNT=4, EPI_N=64, TMEM_LD_N=64, cta_mask=3):
                                 )
                                 tma_phase.move_to_next_stage()
                             tile_scheduler.next_tile()
+                        # No CTA may exit before the last arrivals of the tensor core.
+                        for _ in range(PIPE_DEPTH):
+                            mma2tma.wait(tma_phase.stage, tma_phase.phase)
+                            tma_phase.move_to_next_stage()
                 elif warp_id == 0:
                     if cbx == 0:
                         with Tx.thread(parent="warp")[Tx.ptx.elect_sync()]:

@@ -99,6 +99,10 @@ def hgemm_v10(M, N, K, SM_COUNT=4, EPI_N=64, separate=False):
                                     )
                                 tma_state.move_to_next_stage()
                             ts.next_tile()
+                        # No CTA may exit before the last arrivals of both tensor cores.
+                        for _ in range(PIPE_DEPTH):
+                            mma2tma.wait(tma_state.stage, tma_state.phase)
+                            tma_state.move_to_next_stage()
                 elif warp_id < NUM_CONSUMER:
                     if cbx == 0:
                         mma_state = PipelineState("mma", PIPE_DEPTH)

@@ -82,6 +82,10 @@ def gemm(M, N, K, SM_COUNT=4, both_arrive=True, pred_arrive=False, elect_if=Fals
                                 )
                             tma.move_to_next_stage()
                         ts.next_tile()
+                    # No CTA may exit before the last arrivals of both tensor cores.
+                    for _ in range(DEPTH):
+                        mma2tma.wait(tma.stage, tma.phase)
+                        tma.move_to_next_stage()
             elif wg_id == 1 and warp_id == 0 and cbx == 0:
                 mma = PipelineState("mma", DEPTH)
                 mma.init(is_producer=False)
