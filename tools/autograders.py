@@ -30,7 +30,7 @@ tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) 
 
 ROOT = Path(__file__).parents[1]
 KIT = (
-    "grade.py", "utils.py", "constraints.txt", "tirx_mini/**/*.py", "tirx_mini/**/*.toml",
+    "grade.py", "utils.py", "constraints.txt", "tirx_mini/**/*.py", "tirx_mini/**/*.toml", "tirx_mini/**/*.py.txt",
     "tirx_mini/report/timeline/assets/*", "kernels_ref/**/*.py", "docs/findings.md", "docs/*.csv", "docs/hints/**/*.md",
 )  # fmt: skip
 """What of the kit grades in the simulator."""

@@ -305,7 +305,7 @@ MAX_LINES = 450
 def sources(root: Path) -> Iterator[Path]:
     """The project's Python files, except those that students fill in."""
     yield from (path for path in root.glob("*.py") if not path.name.startswith("gemm_kernels"))
-    for folder in ("tirx_mini", "kernels_ref", "examples", "benchmarks", "tools", "tests"):
+    for folder in ("tirx_mini", "kernels_ref", "tasks_ref", "examples", "benchmarks", "tools", "tests"):
         yield from (root / folder).rglob("*.py")
 
 

@@ -23,6 +23,7 @@ _COMMANDS = {
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
     "quiz": "ask for figures of a step, then show the simulator's",
     "drill": "deal a kernel with one mistake, to be found from what a GPU shows",
+    "task": "print a task without a skeleton, and judge your kernel for it",
     "progress": "print how far each of your steps is, and what is next",
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",

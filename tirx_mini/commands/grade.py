@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from tirx_mini.course import STEPS, student_file
+from tirx_mini.course import STEPS, TASKS, student_file
 from tirx_mini.files import output_file, output_folder, write_whole
 from tirx_mini.grading import (
     Cache,
@@ -28,6 +28,7 @@ from tirx_mini.grading import (
     grade,
     grade_html,
     grade_page,
+    grade_task,
     gradescope,
     load_rules,
     parse_time,
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini gra
         return grade_all.main(words)
     options = _parser(prog).parse_args(argv)
     console = Console(highlight=False, stderr=options.json == TERMINAL or options.autolab)
-    path = options.path or student_file()
+    path = options.path or (student_file() if options.task is None else Path(TASKS[options.task].file))
     try:
         rules = load_rules(options.rules)
         if not path.exists():
@@ -95,10 +96,15 @@ def _graded(path: Path, rules: Rules, options: argparse.Namespace, console: Cons
         handin = read_handin(path)
     except HandInError as error:
         return unreadable(path.name, str(error), rules, options.target)
+    cache = Cache(output_folder(options.cache)) if options.cache is not None else None
+    if options.task is not None:
+        if options.target != "sim" or options.gpu is not None or options.full:
+            raise ValueError("a task is judged in the simulator, on its own GPU: leave out --target, --gpu and --full")
+        return grade_task(handin, options.task, rules, cache=cache, handed_in=submitted, own=options.own)
     with _Progress(console, len(options.steps)) as progress:
         return grade(
             handin, rules, target=options.target, gpu=options.gpu, jobs=options.jobs, full=options.full,
-            cache=Cache(output_folder(options.cache)) if options.cache is not None else None, steps=options.steps,
+            cache=cache, steps=options.steps,
             handed_in=submitted, watch=progress.watch, own=options.own,
         )  # fmt: skip
 
@@ -180,6 +186,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--steps", type=step_list, default=tuple(STEPS), metavar="LIST", help="as in 1-3 or 1,4,7 (default: all)"
     )
+    parser.add_argument("--task", choices=list(TASKS), help="grade the kernel of this task, in place of the steps")
     parser.add_argument("--full", action="store_true", help="all sizes of the assignment, with their data (minutes)")
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a teacher's grading.toml")
     parser.add_argument(

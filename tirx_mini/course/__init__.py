@@ -32,6 +32,7 @@ from .kernels import (
     arch_folder,
     default_kernels,
     explaining,
+    load_factories,
     load_kernels,
     load_module,
     read_kernels,
@@ -60,6 +61,7 @@ from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
+from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
 from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
@@ -78,6 +80,7 @@ __all__ = [
     "SHOWN",
     "STAGES",
     "STEPS",
+    "TASKS",
     "TIME_TOLERANCE",
     "TOLERANCES",
     "Advice",
@@ -93,8 +96,10 @@ __all__ = [
     "Figures",
     "Filled",
     "Hints",
+    "Judgement",
     "KernelFileError",
     "KernelRef",
+    "KernelTask",
     "LaunchText",
     "LaunchedFiles",
     "Marked",
@@ -136,6 +141,7 @@ __all__ = [
     "check_shape",
     "chip_file",
     "code_of",
+    "compared",
     "constants_of",
     "converted",
     "default_kernels",
@@ -148,8 +154,10 @@ __all__ = [
     "hint_command",
     "hints_of",
     "kernel_of",
+    "judge_task",
     "ladder_tasks",
     "launched_with",
+    "load_factories",
     "load_kernel",
     "load_kernels",
     "load_module",
@@ -158,6 +166,7 @@ __all__ = [
     "matched",
     "matches",
     "measured_times",
+    "mismatch",
     "named_kernel",
     "observe",
     "on_chip",

@@ -15,7 +15,7 @@ from tirx_mini.script import StandIn, standing_in
 
 from .constants import Constant
 from .filling import Filled
-from .kernels import NO_CONSTANTS, KernelFileError, explaining, load_module, step_of
+from .kernels import NO_CONSTANTS, KernelFileError, explaining, is_factory, load_module, step_of
 from .steps import STEPS, Shape
 
 _DEFAULT_SIZE = 1024
@@ -87,7 +87,7 @@ def _choose(ref: KernelRef, module: ModuleType) -> str:
     kernels = {
         name: value
         for name, value in vars(module).items()
-        if isinstance(value, PrimFunc) or (step_of(name) is not None and isinstance(value, Callable))
+        if isinstance(value, PrimFunc) or (is_factory(name) and isinstance(value, Callable))
     }
     if ref.name:
         if not hasattr(module, ref.name):

@@ -1,4 +1,7 @@
-"""Kernels in files: a student's file that defines ``hgemm_v1``, ``hgemm_v2``, …, or a folder with one file a step."""
+"""Kernels in files: a student's file that defines ``hgemm_v1``, ``hgemm_v2``, …, or a folder with one file a step.
+
+The kernel of a task is made by ``task_a``, ``task_b``, … of a file.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ Factory = Callable[..., PrimFunc]
 
 NO_CONSTANTS: Mapping[str, Constant] = MappingProxyType({})
 
-_FACTORY = re.compile(r"hgemm_v(\d+)")
+_FACTORY, _TASK = re.compile(r"hgemm_v(\d+)"), re.compile(r"task_[a-z]")
+_STEPS = f"hgemm_v{min(STEPS)} … hgemm_v{max(STEPS)}"
 
 
 class KernelFileError(Exception):
@@ -40,6 +44,11 @@ def step_of(name: str) -> int | None:
     """Return the step of a factory name: 7 for "hgemm_v7", or None for any other name."""
     match = _FACTORY.fullmatch(name)
     return int(match.group(1)) if match else None
+
+
+def is_factory(name: str) -> bool:
+    """Return whether a function of this name makes the kernel of a step or of a task."""
+    return step_of(name) is not None or _TASK.fullmatch(name) is not None
 
 
 def load_kernels(
@@ -59,6 +68,22 @@ def load_kernels(
 
     Raises `KernelFileError` if there is nothing to load, and `TirxError` for a mistake in the file; so does a factory.
     """
+    found = load_factories(path, arch, sms=sms, constants=constants, source=source)
+    steps = {step: factory for name, factory in found.items() if (step := step_of(name)) is not None}
+    if not steps:
+        raise KernelFileError(f"{path} defines no {_STEPS}")
+    return dict(sorted(steps.items()))
+
+
+def load_factories(
+    path: Path | str,
+    arch: str = architecture_of(DEFAULT_ARCH).kernels,
+    *,
+    sms: int | None = None,
+    constants: Mapping[str, Constant] = NO_CONSTANTS,
+    source: bytes | None = None,
+) -> Mapping[str, Factory]:
+    """Return the kernel factories of steps and tasks in `path` by name; otherwise as `load_kernels`."""
     path = Path(path)
     if source is not None:
         modules = [_load(path, sms, constants, source)]
@@ -66,15 +91,15 @@ def load_kernels(
         files = _kernel_files(path, arch)
         with _importable(path.resolve().parent):
             modules = [_load(file, sms, constants) for file in files]
-    found: dict[int, Factory] = {
-        step: _usable(name, factory)
+    found = {
+        name: _usable(name, factory)
         for module in modules
         for name, factory in vars(module).items()
-        if (step := step_of(name)) is not None and isinstance(factory, Callable)
+        if is_factory(name) and isinstance(factory, Callable)
     }
     if not found:
-        raise KernelFileError(f"{path} defines no hgemm_v{min(STEPS)} … hgemm_v{max(STEPS)}")
-    return dict(sorted(found.items()))
+        raise KernelFileError(f"{path} defines no {_STEPS}")
+    return found
 
 
 def _kernel_files(path: Path, arch: str) -> list[Path]:

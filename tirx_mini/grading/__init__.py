@@ -43,6 +43,7 @@ from .submitted import (
     times_of_table,
 )
 from .tables import alike_csv, grades_csv
+from .tasks import grade_task
 from .text import plain_line
 from .version import kit_version
 from .web import grade_html
@@ -104,6 +105,7 @@ __all__ = [
     "grade_html",
     "grade_page",
     "grade_table",
+    "grade_task",
     "grades_csv",
     "gradescope",
     "headline",

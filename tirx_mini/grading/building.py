@@ -89,8 +89,12 @@ class Builder:
         refused = self._loaded.get(None)
         return refused.text if refused is not None else ""
 
-    def build(self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None) -> Built | Refused:
-        """Build the kernel of a step for a shape (M, N, K). sms: as in `load_kernels`.
+    def build(
+        self, step: int, shape: Shape, dtype: str = "float16", sms: int | None = None, task: str = ""
+    ) -> Built | Refused:
+        """Build the kernel of a step, or of a task, for a shape (M, N, K).
+
+        sms: as in `load_kernels`. task: its letter; the step is then 0.
 
         Raises `SandboxError` if the process cannot be started at all, and `Lost` if the machine ends it.
         """
@@ -99,7 +103,8 @@ class Builder:
         for problem in (self._load(None), self._load(sms)):
             if problem is not None:
                 return problem
-        found = self._ask({"step": step, "shape": list(shape), "dtype": dtype, "sms": sms}, f"hgemm_v{step}")
+        name = f"task_{task}" if task else f"hgemm_v{step}"
+        found = self._ask({"step": step, "task": task, "shape": list(shape), "dtype": dtype, "sms": sms}, name)
         if isinstance(found, Refused) and found.kind in ("ended", "time", "memory", "output"):
             self._lost[step] = found  # its other shapes would cost as much again
         return found

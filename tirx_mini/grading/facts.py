@@ -6,7 +6,7 @@ Loads and products on which D does not depend are excluded if the dependence of 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -86,15 +86,18 @@ class Facts:
         return cls(**values)
 
 
-def contract_broken(lowered: PrimFunc) -> str:
-    """Return the use of arguments that violates the contract of D = A @ B.T, as a sentence, or ""."""
-    a, b, d = lowered.params
+def contract_broken(lowered: PrimFunc, names: Sequence[str] = ("A", "B", "D"), zeroed: bool = False) -> str:
+    """Return the use of arguments that violates the contract of D = A @ B.T or of a task, as a sentence, or "".
+
+    names: of the parameters; the last one is the output. zeroed: whether it holds zeros at the launch.
+    """
+    *inputs, output = zip(lowered.params, names, strict=True)
     written = written_params(lowered)
-    for buffer, name in ((a, "A"), (b, "B")):
+    for buffer, name in inputs:
         if buffer in written:
             return f"the kernel writes to {name}, which is an input"
-    if d in _read(lowered):
-        return "the kernel reads D, which is an output: what it holds at the launch is undefined"
+    if output[0] in _read(lowered) and not zeroed:
+        return f"the kernel reads {output[1]}, which is an output: what it holds at the launch is undefined"
     return ""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tirx_mini.course import STEPS
 from tirx_mini.report import plain
 
 from .pages import grade_page, headline
@@ -40,8 +39,8 @@ def gradescope(graded: Graded) -> dict[str, Any]:
 def _test(step: StepResult, scores: bool) -> dict[str, Any]:
     points = {"score": step.score, "max_score": step.points} if scores else {}
     return {
-        "number": str(step.step),
-        "name": f"Step {step.step}: {STEPS[step.step].title}",
+        "number": step.number,
+        "name": f"{step.name.capitalize()}: {step.title}",
         **points,
         "status": "passed" if step.score == step.points else "failed",
         "output": _output(step),
@@ -71,10 +70,11 @@ def _word(part: Part) -> str:
 def autolab(graded: Graded) -> str:
     """Return text for standard output: the page, then the feedback and the scores, one JSON line each.
 
-    The scores are those of the problems "Step 1" … "Step 10", lateness deducted. A step that is not graded has none.
+    The scores are those of the problems "Step 1" … "Step 10", or "Task a", lateness deducted. A step that is not graded
+    has none.
     """
     kept = 1 - graded.late.lost if graded.late is not None else 1
-    stages = {f"Step {step.step}": step for step in graded.steps}
+    stages = {step.name.capitalize(): step for step in graded.steps}
     feedback: dict[str, Any] = {"_presentation": "semantic", "stages": list(stages)}
     for name, step in stages.items():
         feedback[name] = {part.name.capitalize(): _case(part) for part in step.parts}

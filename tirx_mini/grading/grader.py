@@ -82,12 +82,7 @@ def grade(
     with ExitStack() as stack:
         notes: tuple[str, ...] = ()
         if kernels is None:
-            sandbox = sandbox or find_sandbox()
-            if not (sandbox.closed or own):
-                raise NotClosed
-            notes = sandbox.missing
-            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-")))
-            kernels = stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch))
+            kernels, notes = builder_of(handin, rules, stack, sandbox, own)
         if judges is None:
             judges = stack.enter_context(Judges(jobs, rules.judge, cache, full))
         if target == "cuda":
@@ -115,6 +110,20 @@ def grade(
         handin.name, handin.digest, target, name, tuple(results), total(results, late), rules.total, late, notes,
         problem, log, round(time.monotonic() - begun, 1),
     )  # fmt: skip
+
+
+def builder_of(
+    handin: HandIn, rules: Rules, stack: ExitStack, sandbox: Sandbox | None = None, own: bool = False
+) -> tuple[Builder, tuple[str, ...]]:
+    """Return a process for a hand-in's Python, which `stack` ends, and the notes on its sandbox.
+
+    sandbox, own: as in `grade`. Raises `NotClosed`.
+    """
+    sandbox = sandbox or find_sandbox()
+    if not (sandbox.closed or own):
+        raise NotClosed
+    scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grade-")))
+    return stack.enter_context(Builder(handin, Limits(**rules.student), sandbox, scratch)), sandbox.missing
 
 
 def unreadable(name: str, problem: str, rules: Rules, target: str = "sim") -> Graded:

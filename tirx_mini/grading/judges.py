@@ -32,6 +32,7 @@ from .judging import (
     bounding,
     gridding,
     judging,
+    judging_task,
     observing,
     opening,
     timing,
@@ -91,7 +92,8 @@ class Judges:
 
     def judged(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """Return the judgement of the kernel on secret data, and its predicted time."""
-        return self._judged("data", judging, question, opened, tolerance)
+        task = judging_task if question.task else judging
+        return self._judged("data", task, question, opened, tolerance)
 
     def timed(self, question: Inquiry, opened: Opened, tolerance: Tolerance) -> Judged:
         """Return the judgement with a time; a large D is compared in parts, and the time may be extrapolated."""
@@ -146,8 +148,13 @@ class Judges:
     def _key(self, what: str, question: Inquiry, opened: Opened, *more: object) -> str:
         """Return a digest of all inputs of a result: the kernel, the GPU, the rules, and the judge."""
         limits = self._seconds, self._memory_mb
-        parts = kit_version(), what, opened.key, question.shape, question.dtype, question.spec, limits, more
+        asked = question.task, question.shape, question.dtype, question.spec
+        parts = kit_version(), what, opened.key, asked, limits, more
         return hmac.digest(self._cache.secret, repr(parts).encode(), "sha256").hex()
+
+    def drawn(self, what: str) -> int:
+        """Return a seed for a purpose: equal for all hand-ins that share the results, and not predictable by one."""
+        return self._seed(hmac.digest(self._cache.secret, what.encode(), "sha256").hex())
 
     @staticmethod
     def _seed(key: str) -> int:

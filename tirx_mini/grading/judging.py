@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.course import Shape, matches, shape_text, wrong_finding
+from tirx_mini.course import TASKS, Shape, compared, matches, shape_text, wrong_finding
 from tirx_mini.diagnose import Finding, Report, failed
 from tirx_mini.driver import simulate
 from tirx_mini.foreign import language_of
@@ -45,7 +45,7 @@ class Inquiry:
     """One kernel as text, with its judging parameters.
 
     source, label, path: of the file that its lines are of: its text, its name in pages, and the name in the IR.
-    gpu: to model. sms: how many of its SMs; None for all.
+    gpu: to model. sms: how many of its SMs; None for all. task: the letter of a task, whose step is 0.
     """
 
     text: str
@@ -57,6 +57,20 @@ class Inquiry:
     dtype: str
     gpu: str
     sms: int | None = None
+    task: str = ""
+
+    @property
+    def factory(self) -> str:
+        """The name of the function that built the kernel."""
+        return f"task_{self.task}" if self.task else f"hgemm_v{self.step}"
+
+    @property
+    def parameters(self) -> list[tuple[str, tuple[int, ...], str]]:
+        """The name, shape and dtype of each parameter that the kernel must have."""
+        if self.task:
+            return [(each.name, each.shape(self.shape), each.dtype) for each in TASKS[self.task].parameters]
+        m, n, k = self.shape
+        return [(name, shape, self.dtype) for name, shape in (("A", (m, k)), ("B", (n, k)), ("D", (m, n)))]
 
     @property
     def spec(self) -> GpuSpec:
@@ -137,6 +151,33 @@ def judging(asked: tuple[Inquiry, int, Tolerance]) -> Task:
         return _explained(question, report, data, tolerance)
     clean = not report.findings and report.verdict == "ok"
     return Judged(True, _warned(report), us=report.time_us, clean=clean)
+
+
+def judging_task(asked: tuple[Inquiry, int, Tolerance]) -> Task:
+    """Return `Judged` of the kernel of a task. asked: as for `judging`."""
+    question, seed, tolerance = asked
+    task, form = TASKS[question.task], _form(question)
+    arrays = task.arrays(question.shape, seed)
+    yield
+    broken = contract_broken(form, [each.name for each in task.parameters], task.zeroed)
+    if broken:
+        return Judged(False, broken)
+    report, wrong = _run_task(question, form, arrays, tolerance)
+    if report.errors or not report.comparable or report.verdict == "incomplete":
+        again, _ = _run_task(question, loaded(question)[1], arrays, tolerance)  # with the names and lines of the file
+        ended = bool(again.errors) or again.verdict != "incomplete"
+        return Judged(False, _said(again), _pages(again), again.time_us, ended=ended)
+    clean = not report.findings and report.verdict == "ok" and not wrong
+    return Judged(not wrong, wrong or _warned(report), us=report.time_us, clean=clean)
+
+
+def _run_task(
+    question: Inquiry, kernel: PrimFunc, arrays: Sequence[np.ndarray], tolerance: Tolerance
+) -> tuple[Report, str]:
+    """Return the report of a run on copies of the data, and what is wrong with the result, as a sentence."""
+    given = [array.copy() for array in arrays]
+    report = simulate(kernel, *given, gpu=question.spec, jobs=1)
+    return report, compared(TASKS[question.task], arrays, given[-1], tolerance) if report.comparable else ""
 
 
 def timing(asked: tuple[Inquiry, int, Tolerance]) -> Task:
@@ -286,21 +327,21 @@ def _parsed(question: Inquiry) -> tuple[PrimFunc, PrimFunc]:
     try:
         return func, lower(func)
     except TirxError as error:
-        report = failed(f"hgemm_v{question.step}", error, question.spec.name)
+        report = failed(question.factory, error, question.spec.name)
         raise Unusable(_said(report), _pages(report)) from None
 
 
 def _check_parameters(func: PrimFunc, question: Inquiry) -> None:
-    """Check that the kernel takes A (M, K), B (N, K) and D (M, N)."""
-    m, n, k = question.shape
-    wanted = [((m, k), question.dtype), ((n, k), question.dtype), ((m, n), question.dtype)]
+    """Check that the kernel takes A (M, K), B (N, K) and D (M, N), or the parameters of its task."""
+    wanted = [(shape, dtype) for _, shape, dtype in question.parameters]
     found = [(param.shape, str(param.dtype)) for param in func.params if isinstance(param, Buffer)]
     plain = len({id(param) for param in func.params}) == len(wanted) and all(map(_is_plain, _buffers(func)))
     if len(func.params) != len(wanted) or found != wanted or not plain:
         had = ", ".join(f"{param.name} {param.shape} {param.dtype}" for param in _buffers(func)) or "none"
+        *names, last = (f"{name} {shape} of {dtype}" for name, shape, dtype in question.parameters)
         raise Unusable(
-            f"the parameters must be A {(m, k)}, B {(n, k)} and D {(m, n)} of {question.dtype} for "
-            f"{shape_text(question.shape)}; they are {had[:200]}"
+            f"the parameters must be {', '.join(names)} and {last} for {shape_text(question.shape)}; they are "
+            f"{had[:200]}"
         )
 
 

@@ -9,8 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tirx_mini.course import STEPS
-
 from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
 
@@ -50,8 +48,9 @@ def headline(graded: Graded) -> Text:
     """Return the score as a line."""
     where = f", on a modelled {graded.gpu}" if graded.target == "sim" else f", on {graded.gpu}"
     if graded.score is None:
-        numbers = " and ".join(str(step.step) for step in graded.not_graded)
-        score = f"not graded in step{'s' * (len(graded.not_graded) > 1)} {numbers}"
+        numbers = " and ".join(step.number for step in graded.not_graded)
+        kind = graded.not_graded[0].name.split()[0]
+        score = f"not graded in {kind}{'s' * (len(graded.not_graded) > 1)} {numbers}"
     else:
         score = f"{points_text(graded.score)} of {points_text(graded.total)} points"
     return Text(f"{graded.name}{where if graded.gpu else ''}: ").append(score, style="bold")
@@ -60,13 +59,14 @@ def headline(graded: Graded) -> Text:
 def grade_table(graded: Graded) -> Table:
     """Return a table with a line for each step, at most 80 columns wide."""
     table = Table(box=None, pad_edge=False)
-    for name in ("step", "", *_COLUMNS.values(), "points", "of"):
-        table.add_column(name, justify="right" if name in ("step", "points", "of") else "left", no_wrap=True)
+    kind = graded.steps[0].name.split()[0]
+    for name in (kind, "", *_COLUMNS.values(), "points", "of"):
+        table.add_column(name, justify="right" if name in (kind, "points", "of") else "left", no_wrap=True)
     for step in graded.steps:
         marks = [_mark(step, name) for name in PARTS]
         state = [Text("not written", style="dim"), "", ""] if _unwritten(step) else marks
         earned = Text(points_short(step.score), "green" if step.score == step.points else "")
-        table.add_row(str(step.step), STEPS[step.step].title, *state, earned, points_text(step.points))
+        table.add_row(step.number, step.title, *state, earned, points_text(step.points))
     return table
 
 
@@ -87,7 +87,7 @@ def _lost(step: StepResult) -> bool:
 
 def _step(step: StepResult) -> Iterator[RenderableType]:
     earned = "not graded" if step.score is None else f"{points_text(step.score)} of {points_text(step.points)}"
-    yield Text(f"step {step.step}, {STEPS[step.step].title}: {earned}", style="bold")
+    yield Text(f"{step.name}, {step.title}: {earned}", style="bold")
     for part in step.parts:
         yield from _part(part)
     if step.said:

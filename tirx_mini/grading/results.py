@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from tirx_mini.course import STEPS, TASKS
 from tirx_mini.records import dataclass
 
 FORMAT, VERSION = "tirx_mini grade", 2
@@ -34,8 +35,9 @@ class Part:
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step.
+    """One step, or one task.
 
+    step: its number, 0 of a task. task: its letter, "" of a step.
     points: what the step can earn. score: what it earned; None if it is not graded: the grader failed, and the
         score depends on it.
     parts: in the order of `rules.PARTS`.
@@ -51,6 +53,21 @@ class StepResult:
     said: str = ""
     reproduce: str = ""
     printed: str = ""
+    task: str = ""
+
+    @property
+    def number(self) -> str:
+        """The number of a step, or the letter of a task."""
+        return self.task or str(self.step)
+
+    @property
+    def name(self) -> str:
+        """As in "step 7" and "task a"."""
+        return f"{'task' if self.task else 'step'} {self.number}"
+
+    @property
+    def title(self) -> str:
+        return TASKS[self.task].title if self.task else STEPS[self.step].title
 
     def part(self, name: str) -> Part:
         """Return the part of a name."""
@@ -109,7 +126,7 @@ class Graded:
     @property
     def why_not(self) -> str:
         """Return why the score is missing, as a sentence, or ""."""
-        found = [f"step {step.step}: {_why_not(step)}" for step in self.not_graded]
+        found = [f"{step.name}: {_why_not(step)}" for step in self.not_graded]
         return "; ".join(found)
 
     def as_dict(self) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from tirx_mini.course import STEPS
-
 from .pages import headline
 from .results import Graded, Part, StepResult, points_short, points_text
 from .rules import PARTS
@@ -28,7 +26,7 @@ a{color:inherit}summary{cursor:pointer}
 pre{margin:.5em 0;padding:.6em .9em;overflow-x:auto;background:var(--paper);border-left:3px solid var(--line);
 font:14px/1.4 ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}
 """
-_HEADS = ("Step", "", "Right", "Fast", "Uses it", "Points", "Of")
+_HEADS = ("", "Right", "Fast", "Uses it", "Points", "Of")
 
 
 def grade_html(graded: Graded) -> str:
@@ -65,7 +63,8 @@ def _body(graded: Graded) -> Iterator[str]:
 
 
 def _table(graded: Graded) -> str:
-    heads = "".join(f'<th scope="col"{_number(name)}>{name or "Title"}</th>' for name in _HEADS)
+    first = "Task" if any(step.task for step in graded.steps) else "Step"
+    heads = "".join(f'<th scope="col"{_number(name)}>{name or "Title"}</th>' for name in (first, *_HEADS))
     rows = "".join(map(_row, graded.steps))
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Steps"><table>'
@@ -80,7 +79,7 @@ def _number(name: str) -> str:
 def _row(step: StepResult) -> str:
     marks = "".join(f"<td>{_mark(step.part(name))}</td>" for name in PARTS)
     return (
-        f'<tr><th scope="row"><a href="#step{step.step}">{step.step}</a></th><td>{escape(STEPS[step.step].title)}</td>'
+        f'<tr><th scope="row"><a href="#step{step.number}">{step.number}</a></th><td>{escape(step.title)}</td>'
         f'{marks}<td class="n">{points_short(step.score)}</td><td class="n">{points_text(step.points)}</td></tr>'
     )
 
@@ -92,21 +91,20 @@ def _mark(part: Part) -> str:
 
 
 def _step(step: StepResult, brief: bool) -> Iterator[str]:
-    title = escape(STEPS[step.step].title)
     earned = _points(step.score, step.points)
-    yield f'<section><h2 id="step{step.step}">Step {step.step}, {title}: {earned}</h2>'
+    yield f'<section><h2 id="step{step.number}">{step.name.capitalize()}, {escape(step.title)}: {earned}</h2>'
     for part in () if brief else step.parts:
         accent = "soft" if part.passed is None else "good" if part.passed else "bad"
         yield f'<p><b class="{accent}">{part.name}</b>: {escape(part.said)}</p>'
         for page in part.pages:
-            block = _block(page, f"{part.name} of step {step.step}")
+            block = _block(page, f"{part.name} of {step.name}")
             yield f"<details><summary>The page of the finding</summary>{block}</details>"
     if step.said:
         yield f"<p>{escape(_sentence(step.said))}</p>"
     if step.printed:
-        yield f"<p>The kernel printed:</p>{_block(step.printed, f'What the kernel of step {step.step} printed')}"
+        yield f"<p>The kernel printed:</p>{_block(step.printed, f'What the kernel of {step.name} printed')}"
     if step.reproduce and not brief:
-        yield f"<p>To see it again:</p>{_block(step.reproduce, f'The command for step {step.step}')}"
+        yield f"<p>To see it again:</p>{_block(step.reproduce, f'The command for {step.name}')}"
     yield "</section>"
 
 

@@ -66,39 +66,39 @@ class _Builder:
     def __init__(self, file: Path, utils: Path) -> None:
         self._source = file.read_bytes()
         gate = preload(self._source, utils)
-        from tirx_mini.course import KernelFileError, load_kernels
+        from tirx_mini.course import KernelFileError, load_factories
         from tirx_mini.ir import IRModule, PrimFunc, TirxError
         from tirx_mini.saved import save_json
 
         remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
         gate.close(str(file))
-        self._load, self._save = load_kernels, save_json
+        self._load, self._save = load_factories, save_json
         self._kernel, self._explained, self._unusable = (PrimFunc, IRModule), TirxError, KernelFileError
         self._file = file
-        self._loaded: dict[int | None, Mapping[int, Callable[..., Any]]] = {}
+        self._loaded: dict[int | None, Mapping[str, Callable[..., Any]]] = {}
 
     def answer(self, request: Mapping[str, Any]) -> Answer:
-        """Respond to {"load": true}, or to a step, a shape and a dtype; both have "sms"."""
+        """Respond to {"load": true}, or to a step (or a task's letter), a shape and a dtype; both have "sms"."""
         try:
             kernels = self._kernels(request["sms"])
             if request.get("load"):
                 return "loaded", ""
-            step = request["step"]
-            if step not in kernels:
-                return "missing", f"{self._file.name} defines no hgemm_v{step}"
-            kernel = kernels[step](*request["shape"], dtype=request["dtype"])
-            return self._saved(step, kernel)
+            name = f"task_{request['task']}" if request.get("task") else f"hgemm_v{request['step']}"
+            if name not in kernels:
+                return "missing", f"{self._file.name} defines no {name}"
+            kernel = kernels[name](*request["shape"], dtype=request["dtype"])
+            return self._saved(name, kernel)
         except BaseException as error:  # SystemExit, too: only the parent ends this process
             return self._refusal(error)
 
-    def _kernels(self, sms: int | None) -> Mapping[int, Callable[..., Any]]:
+    def _kernels(self, sms: int | None) -> Mapping[str, Callable[..., Any]]:
         if sms not in self._loaded:
             self._loaded[sms] = self._load(self._file, sms=sms, source=self._source)
         return self._loaded[sms]
 
-    def _saved(self, step: int, kernel: Any) -> Answer:
+    def _saved(self, name: str, kernel: Any) -> Answer:
         if type(kernel) not in self._kernel:
-            return "not IR", f"hgemm_v{step} does not make a kernel: it returned {type(kernel).__name__}"
+            return "not IR", f"{name} does not make a kernel: it returned {type(kernel).__name__}"
         return "built", self._save(kernel)
 
     def _refusal(self, error: BaseException) -> Answer:
