@@ -9,14 +9,18 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
-from .constants import Constant, ConstantError, constants_of, converted, parse_file
+from .constants import Constant, ConstantError, constants_of, converted, lines_of_constants, parse_file
 from .drills import (
     DRILLS,
     REPAIRED,
     SHOWN,
+    Attempt,
+    Dealt,
     Session,
     answered,
     attempt,
+    deal,
+    judged,
     observe,
     placed,
     session,
@@ -50,7 +54,7 @@ from .launches import (
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
-from .on_chip import OnChip, Outcome, chip_file, on_chip
+from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .questions import QUESTIONS
@@ -58,6 +62,7 @@ from .quiz import FACTOR, Marked, Prediction, Slip, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
+from .staged_lines import stage_items
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .todos import Todo, architecture_in, hint_command, todos_in
@@ -81,6 +86,7 @@ __all__ = [
     "TIME_TOLERANCE",
     "TOLERANCES",
     "Advice",
+    "Attempt",
     "Assignment",
     "Book",
     "Case",
@@ -88,6 +94,7 @@ __all__ = [
     "Checked",
     "Constant",
     "ConstantError",
+    "Dealt",
     "Example",
     "Factory",
     "Figures",
@@ -138,6 +145,7 @@ __all__ = [
     "code_of",
     "constants_of",
     "converted",
+    "deal",
     "default_kernels",
     "explaining",
     "figures_of",
@@ -147,9 +155,11 @@ __all__ = [
     "findings_book",
     "hint_command",
     "hints_of",
+    "judged",
     "kernel_of",
     "ladder_tasks",
     "launched_with",
+    "lines_of_constants",
     "load_kernel",
     "load_kernels",
     "load_module",
@@ -161,6 +171,7 @@ __all__ = [
     "named_kernel",
     "observe",
     "on_chip",
+    "outcome_of",
     "parse_arguments",
     "parse_dims",
     "parse_file",
@@ -181,6 +192,7 @@ __all__ = [
     "session",
     "shape_text",
     "shares",
+    "stage_items",
     "stage_text",
     "standings",
     "step_range",

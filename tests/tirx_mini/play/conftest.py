@@ -1,0 +1,39 @@
+"""Texts of kernels, and the two kinds of processes, which take a second to start and are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tirx_mini.play.building import Builders
+from tirx_mini.play.simulating import Simulators
+from tirx_mini.resources import resource
+from tirx_mini.sandbox import find_sandbox
+
+FILE = "gemm_kernels.py"
+
+
+@pytest.fixture(scope="session")
+def step4() -> str:
+    return resource("kernels_ref/sm100/step04_tma.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def builders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builders]:
+    builders = Builders(find_sandbox(), tmp_path_factory.mktemp("builders"), FILE)
+    yield builders
+    builders.close()
+
+
+@pytest.fixture(scope="session")
+def simulators() -> Iterator[Simulators]:
+    simulators = Simulators()
+    yield simulators
+    simulators.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
