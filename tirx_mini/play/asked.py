@@ -61,9 +61,18 @@ def run_request(data: Mapping[str, Any]) -> RunRequest:
 def text_of(data: Mapping[str, Any], name: str, default: str | None = None) -> str:
     """Return a field that is text. Raises `BadRequest`."""
     value = data.get(name, default)
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not _is_unicode(value):
         raise BadRequest(f"the field {name} is not text")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text has no half of a surrogate pair, which JSON allows and UTF-8 does not."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def whole_of(data: Mapping[str, Any], name: str, most: int) -> int:

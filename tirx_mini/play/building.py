@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -66,6 +67,7 @@ class Build:
 
     def __init__(self, builders: Builders) -> None:
         self._builders = builders
+        self._changing = threading.Lock()
         self._process: LockedProcess | None = None
         self._cancelled = False
 
@@ -75,21 +77,25 @@ class Build:
             process = self._builders.process(job.text)
         except SandboxError as error:
             raise NotBuilt("sandbox", refusal_data(None, f"the sandbox does not start: {error}")) from None
-        self._process = process
-        try:
+        with self._changing:
+            self._process = process
             if self._cancelled:
-                raise Failed("ended", "the run is over")
+                process.close()
+        try:
             return self._asked(process, job)
         except Failed as failed:
             raise NotBuilt(failed.kind, refusal_data(None, failed.text)) from None
         finally:
-            process.close()
+            with self._changing:
+                self._process = None
+                process.close()
 
     def cancel(self) -> None:
         """End the process, even while it executes the text."""
-        self._cancelled = True
-        if self._process is not None:
-            self._process.close()
+        with self._changing:
+            self._cancelled = True
+            if self._process is not None:
+                self._process.close()
 
     def _asked(self, process: LockedProcess, job: Job) -> Built:
         request = {

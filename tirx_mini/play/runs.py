@@ -16,6 +16,7 @@ from .events import failed_event
 from .findings import Data
 from .kernels import constants_in
 from .simulating import MEMORY_MB, RUNS, SIMULATE_S, STAGES, Simulation, Simulators, Task
+from .spares import SparesClosed
 
 MOST_RUNS = 2
 """The maximum number of runs at the same time; a further one ends the oldest."""
@@ -23,6 +24,7 @@ _KEPT = 8
 """The number of runs whose events are kept, for pages and for what course mode reveals."""
 
 Tell = Callable[[Data], None]
+Told = Callable[["Data | None"], None]
 
 
 class Run:
@@ -56,6 +58,8 @@ class Run:
         except ProcessEnded as error:
             said = f"the process that simulates ended, perhaps for want of memory (status {error.status})"
             self._tell(tell, failed_event("simulate", said, kind="ended"))
+        except SparesClosed:
+            return
         except Exception as error:
             said = f"the simulator failed: {type(error).__name__}: {error}"
             self._tell(tell, failed_event("simulate", said, kind="failed"))
@@ -113,8 +117,8 @@ class Runs:
         self._live: OrderedDict[int, Run] = OrderedDict()
         self._kept: OrderedDict[int, Run] = OrderedDict()
 
-    def start(self, request: RunRequest, tell: Tell, fix: DrillFix | None = None) -> Run:
-        """Start a run in a thread; its events are told there."""
+    def start(self, request: RunRequest, tell: Told, fix: DrillFix | None = None) -> Run:
+        """Start a run in a thread; its events are told there, and None after the last one."""
         with self._lock:
             self._last += 1
             run = Run(self._last, request, Build(self._builders), Simulation(self._simulators), self._file, fix)
@@ -138,9 +142,10 @@ class Runs:
         for run in live.values():
             run.cancel()
 
-    def _work(self, run: Run, tell: Tell) -> None:
+    def _work(self, run: Run, tell: Told) -> None:
         try:
             run.work(tell)
         finally:
+            tell(None)
             with self._lock:
                 self._live.pop(run.number, None)

@@ -103,30 +103,37 @@ class Simulation:
 
     def __init__(self, simulators: Simulators) -> None:
         self._simulators = simulators
+        self._changing = threading.Lock()
         self._worker: Worker | None = None
         self._cancelled = False
 
     def run(self, task: Task, tell: Tell, limit_s: float = SIMULATE_S) -> None:
         """Tell the events of a run. Raises `TimeoutError`, `ProcessEnded`, or an error of the process."""
-        self._worker = worker = self._simulators.take()
-        begun = time.monotonic()
-        try:
+        worker = self._simulators.take()
+        with self._changing:
+            self._worker = worker
             if self._cancelled:
-                raise TimeoutError
+                worker.close()
+        begun = time.monotonic()
+        kept = False
+        try:
             worker.call(simulated, task, limit_s, tell)
-        except BaseException:
-            worker.close()
-            raise
-        if self._cancelled or time.monotonic() - begun > _LONG_S:
-            worker.close()
-        else:
-            self._simulators.give_back(worker)
+            kept = time.monotonic() - begun < _LONG_S
+        finally:
+            with self._changing:
+                self._worker = None  # from now on it may be another's
+                kept = kept and not self._cancelled
+            if kept:
+                self._simulators.give_back(worker)
+            else:
+                worker.close()
 
     def cancel(self) -> None:
         """End the process, even during the run."""
-        self._cancelled = True
-        if self._worker is not None:
-            self._worker.close()
+        with self._changing:
+            self._cancelled = True
+            if self._worker is not None:
+                self._worker.close()
 
 
 def _warmed() -> Worker:

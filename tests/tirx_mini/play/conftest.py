@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tirx_mini.play.serving import Page, page_of
 from tirx_mini.play.building import Builders
 from tirx_mini.play.simulating import Simulators
 from tirx_mini.resources import resource
@@ -37,3 +38,12 @@ def simulators() -> Iterator[Simulators]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path.resolve()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, step4: str) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("page")
+    file = folder / FILE
+    file.write_text(step4, encoding="utf-8")
+    with page_of(file, tmp_path_factory.mktemp("processes")) as page:
+        yield page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -72,9 +71,8 @@ def test_what_is_no_kernel_is_said(builders: Builders) -> None:
 
 
 def test_a_text_that_never_ends_is_ended_after_two_seconds(builders: Builders) -> None:
-    begun = time.monotonic()
     error = refused(builders, "while True: pass")
-    assert error.kind == "time" and time.monotonic() - begun < 12
+    assert error.kind == "time" and error.finding["title"] == "make took longer than 2 s"
 
 
 def test_a_text_that_takes_all_memory_is_refused(builders: Builders) -> None:
@@ -109,11 +107,12 @@ raise error
 
 def test_a_build_is_cancelled_from_another_thread(builders: Builders) -> None:
     build = Build(builders)
-    threading.Timer(0.3, build.cancel).start()
-    begun = time.monotonic()
-    with pytest.raises(NotBuilt):
+    timer = threading.Timer(0.3, build.cancel)
+    timer.start()
+    with pytest.raises(NotBuilt) as error:
         build.made(Job("while True: pass", "make", SHAPE, {}))
-    assert time.monotonic() - begun < 1.9
+    assert error.value.kind in ("ended", "killed")  # not "time": its limit had not passed
+    timer.join()
 
 
 @pytest.mark.parametrize("lock", LOCKS)
