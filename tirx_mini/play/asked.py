@@ -7,7 +7,7 @@ from typing import Any
 
 from tirx_mini.course import Constant, Shape
 from tirx_mini.hardware import DEFAULT_GPU, GPUS
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 
 from .simulating import RUNS, STAGES
 
@@ -37,6 +37,10 @@ class RunRequest:
     course: bool
     drill: str
     asked: bool
+
+    def at(self, kernel: str, shape: Shape, gpu: str, sms: int | None) -> RunRequest:
+        """Return the run of another problem in course mode, with the kernel's own constants."""
+        return replace(self, kernel=kernel, shape=shape, gpu=gpu, sms=sms, constants={}, course=True)
 
 
 def run_request(data: Mapping[str, Any]) -> RunRequest:

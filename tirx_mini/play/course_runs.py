@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tirx_mini.course import KernelRef, OnChip, Outcome, Shape, judged, load_kernel
+from tirx_mini.diagnose import Finding
 from tirx_mini.driver import simulate
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.records import dataclass, replace
 from tirx_mini.sandbox import remember_lines
 
-from .findings import Data
+from .findings import Data, finding_data
 
 SEALED = "sealed"
 """The event of a child with all that is told step by step; the page receives its `verdict` alone."""
@@ -30,8 +31,8 @@ class DrillFix:
     sms: int | None
 
 
-def sealed(found: OnChip, product: Data | None, verdict: Data) -> Data:
-    """Return the event of a run in course mode. verdict: the event outside of it."""
+def sealed(found: OnChip, product: Data | None, verdict: Data, file: str) -> Data:
+    """Return the event of a run in course mode. verdict: the event outside of it. file: that of the editor."""
     right = found.outcome is Outcome.RIGHT and not found.checked.report.errors
     shown = {
         "event": "verdict", "verdict": "ok" if right else "wrong", "stages": 0 if right else STEPS_OF_REVEAL,
@@ -40,7 +41,17 @@ def sealed(found: OnChip, product: Data | None, verdict: Data) -> Data:
     }  # fmt: skip
     if right:
         shown |= {"title": verdict["title"], "findings": verdict["findings"]}  # warnings and notes conceal nothing
-    return {"event": SEALED, "verdict": shown, "sentence": found.sentence, "product": product, "whole": verdict}
+    checked = found.checked
+    causes = [*checked.report.causes] + ([checked.wrong] if checked.wrong is not None else [])
+    bare = [finding_data(_without_help(finding), file) for finding in causes]
+    return {
+        "event": SEALED, "verdict": shown, "sentence": found.sentence, "product": product, "whole": verdict,
+        "bare": bare,
+    }  # fmt: skip
+
+
+def _without_help(finding: Finding) -> Finding:
+    return replace(finding, details={name: value for name, value in finding.details.items() if name != "hint"})
 
 
 def fix_event(fix: DrillFix, found: OnChip) -> Data:

@@ -31,6 +31,7 @@ from .kernels import kernels_in
 from .runs import Runs
 from .simulating import Simulators
 from .source import Changed, Source, SourceError
+from .teaching import Missing, Teaching, course_missing
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Response]]
 
@@ -55,12 +56,18 @@ class Server:
         self._builders = Builders(sandbox, folder, source.name)
         self._simulators = Simulators()
         self.runs = Runs(self._builders, self._simulators, source.name)
+        self._teaching = Teaching(source, self.runs, self._simulators)
         self._routes: dict[tuple[str, str], Handler] = {
             ("GET", "/session"): self._session,
             ("POST", "/kernels"): self._kernels,
             ("POST", "/run"): self._run,
             ("POST", "/save"): self._save,
         }
+        taught = {
+            "reveal": self._teaching.reveal, "todos": self._teaching.todos, "hint": self._teaching.hint,
+            "quiz": self._teaching.quiz, "drill": self._teaching.drill, "drill/answer": self._teaching.answer,
+        }  # fmt: skip
+        self._routes |= {("POST", f"/course/{name}"): _in_thread(answer) for name, answer in taught.items()}
 
     @property
     def automatic(self) -> bool:
@@ -99,6 +106,8 @@ class Server:
             return await handler(await _body(request))
         except BadRequest as error:
             return _error(400, str(error))
+        except Missing as error:
+            return _error(404, str(error))
         except (SourceError, OutputError) as error:
             return _error(409, str(error))
 
@@ -117,13 +126,15 @@ class Server:
             kernels = kernels_in(version.text)
         except (SyntaxError, ValueError):
             kernels = []
+        lacking = course_missing()
         release = importlib.import_module("tirx_mini").__version__
         return JSONResponse({
             "file": self.source.name, "text": version.text, "digest": version.digest,
             "writable": self.source.writable, "automatic": self.automatic, "missing": self.missing,
             "ladder": self.source.ladder(version.text),
             "gpus": [{"name": name, "title": gpu.name, "sms": gpu.sms} for name, gpu in GPUS.items()],
-            "kernels": kernels, "course": False, "nvrtc": compiler or True, "version": release, "modules": [],
+            "kernels": kernels, "course": {"missing": lacking} if lacking else True, "nvrtc": compiler or True,
+            "version": release, "modules": [],
         })  # fmt: skip
 
     async def _kernels(self, data: Mapping[str, Any]) -> Response:
@@ -146,18 +157,20 @@ class Server:
             return JSONResponse({"digest": changed.now.digest, "text": changed.now.text}, 409)
 
     async def _run(self, data: Mapping[str, Any]) -> Response:
-        asked = run_request(data)
+        asked, fix = self._teaching.fix(run_request(data))
         if not (self.automatic or asked.asked):
             return _error(409, f"this text runs when you ask for it: {self.missing[0]}")
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Data | None] = asyncio.Queue()
 
         def tell(event: Data | None) -> None:
+            if event is not None:
+                self._teaching.told(asked, event)
             with suppress(RuntimeError):  # the server is ending
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def lines() -> AsyncIterator[bytes]:
-            run = self.runs.start(asked, tell)
+            run = self.runs.start(asked, tell, fix)
             try:
                 while (event := await events.get()) is not None:
                     yield json.dumps(event).encode() + b"\n"
@@ -165,6 +178,15 @@ class Server:
                 threading.Thread(target=run.cancel, daemon=True).start()
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+def _in_thread(answer: Callable[[Mapping[str, Any]], Data]) -> Handler:
+    """Return the handler of a route that computes its answer in a thread."""
+
+    async def handler(data: Mapping[str, Any]) -> Response:
+        return JSONResponse(await run_in_threadpool(answer, data))
+
+    return handler
 
 
 async def _body(request: Request) -> Mapping[str, Any]:

@@ -232,7 +232,7 @@ class _Run:
         found = outcome_of(checked, kernel, arguments)
         product = product_event(kernel, arguments) if "product" in task.want else None
         if task.sealed:
-            self._tell(sealed(found, product, verdict_event(checked, task.file, seconds)))
+            self._tell(sealed(found, product, verdict_event(checked, task.file, seconds), task.file))
         else:
             self._tell(verdict_event(checked, task.file, seconds))
         if product is not None:
