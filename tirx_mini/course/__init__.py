@@ -17,6 +17,7 @@ from .drills import (
     Attempt,
     Dealt,
     Session,
+    Symptom,
     answered,
     attempt,
     deal,
@@ -58,7 +59,7 @@ from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .questions import QUESTIONS
-from .quiz import FACTOR, Marked, Prediction, Slip, marked
+from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
@@ -126,12 +127,14 @@ __all__ = [
     "State",
     "Step",
     "StepTimes",
+    "Symptom",
     "Task",
     "Todo",
     "Traced",
     "View",
     "WatchShare",
     "advice",
+    "answer_of",
     "answered",
     "arch_folder",
     "architecture_in",
@@ -148,6 +151,7 @@ __all__ = [
     "deal",
     "default_kernels",
     "explaining",
+    "figure_text",
     "figures_of",
     "figures_of_row",
     "file_and_name",

@@ -79,14 +79,14 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def whole_of(data: Mapping[str, Any], name: str, most: int) -> int:
-    """Return a field that is a number from 1 to `most`. Raises `BadRequest`."""
-    return _whole(name, data.get(name), most)
+def whole_of(data: Mapping[str, Any], name: str, most: int, least: int = 1) -> int:
+    """Return a field that is a whole number from `least` to `most`. Raises `BadRequest`."""
+    return _whole(name, data.get(name), most, least)
 
 
-def _whole(name: str, value: object, most: int) -> int:
-    if type(value) is not int or not 1 <= value <= most:
-        raise BadRequest(f"{name} is not a number from 1 to {most}")
+def _whole(name: str, value: object, most: int, least: int = 1) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise BadRequest(f"{name} is not a number from {least} to {most}")
     return value
 
 

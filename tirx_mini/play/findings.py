@@ -50,6 +50,14 @@ def refusal_data(refusal: object, title: str) -> Data:
     }  # fmt: skip
 
 
+def syntax_data(error: Exception) -> Data:
+    """Return why a text is no Python as a finding; of a NUL, Python gives no place."""
+    syntax = error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+    places = (syntax.lineno, syntax.offset, syntax.end_lineno or syntax.lineno, syntax.end_offset)
+    title = f"the text is not Python: {syntax.msg}"
+    return refusal_data({**dict(zip(_PLACES, places, strict=True)), "text": title}, title)
+
+
 def _place(span: Span | None, file: str) -> dict[str, int]:
     if span is None or span.user.file != file:
         return dict.fromkeys(_PLACES, 0)

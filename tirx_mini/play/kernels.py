@@ -10,6 +10,8 @@ from tirx_mini.course import STEPS, constants_of, lines_of_constants, todos_in
 _SIZE = 512
 """The size at which a kernel is shown first."""
 _PARAMETERS = 3
+NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `ast.parse` raises for a text: a mistake, a NUL, and a nesting too deep for the parser or the walk."""
 
 
 def kernels_in(text: str) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from .asked import RunRequest
 from .building import BUILD_S, Build, Builders, Built, Job, NotBuilt
 from .course_runs import SEALED, DrillFix
 from .events import failed_event
-from .findings import Data
-from .kernels import constants_in
+from .findings import Data, syntax_data
+from .kernels import NO_PYTHON, constants_in
 from .simulating import MEMORY_MB, RUNS, SIMULATE_S, STAGES, Simulation, Simulators, Task
 from .spares import SparesClosed
 
@@ -81,11 +81,13 @@ class Run:
 
     def _built(self, tell: Tell) -> Built:
         asked, begun = self.request, time.monotonic()
+        try:
+            constants = constants_in(asked.text, asked.kernel)
+        except NO_PYTHON as error:
+            raise NotBuilt("parse", syntax_data(error)) from None
         built = self._build.made(Job(asked.text, asked.kernel, asked.shape, asked.constants, asked.sms))
         seconds = time.monotonic() - begun
-        self._tell(tell, {
-            "event": "built", "seconds": seconds, "constants": constants_in(asked.text, asked.kernel),
-        })  # fmt: skip
+        self._tell(tell, {"event": "built", "seconds": seconds, "constants": constants})
         return built
 
     def _simulate(self, built: Built, tell: Tell) -> None:

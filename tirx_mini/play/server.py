@@ -25,9 +25,9 @@ from tirx_mini.sandbox import Sandbox
 from .asked import BadRequest, run_request, text_of
 from .assets import NONCE, Asset, assets
 from .building import Builders, missing_locks
-from .findings import Data
+from .findings import Data, syntax_data
 from .guard import Guard, raw_path
-from .kernels import kernels_in
+from .kernels import NO_PYTHON, kernels_in
 from .runs import Runs
 from .simulating import Simulators
 from .source import Changed, Source, SourceError
@@ -124,7 +124,7 @@ class Server:
         compiler = await run_in_threadpool(missing_compiler)
         try:
             kernels = kernels_in(version.text)
-        except (SyntaxError, ValueError):
+        except NO_PYTHON:
             kernels = []
         lacking = course_missing()
         release = importlib.import_module("tirx_mini").__version__
@@ -141,13 +141,8 @@ class Server:
         text = text_of(data, "text")
         try:
             return JSONResponse({"kernels": kernels_in(text)})
-        except SyntaxError as error:
-            title = f"the text is not Python: {error.msg}"
-            place = {"line": error.lineno or 0, "column": error.offset or 0, "end_line": 0, "end_column": 0}
-            finding = {"code": None, "severity": "error", **place, "title": title, "text": title, "help": ""}
-            return JSONResponse({"error": {**finding, "related": [], "edit": None}})
-        except (ValueError, RecursionError, MemoryError):
-            return JSONResponse({"error": {"line": 0, "title": "the text is not Python", "severity": "error"}})
+        except NO_PYTHON as error:
+            return JSONResponse({"error": syntax_data(error)})
 
     async def _save(self, data: Mapping[str, Any]) -> Response:
         try:

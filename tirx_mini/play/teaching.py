@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Generator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tirx_mini.course import (
@@ -20,11 +20,14 @@ from tirx_mini.course import (
     Notes,
     NotesError,
     Session,
+    Symptom,
     Todo,
+    answer_of,
     answered,
     arch_folder,
     architecture_in,
     code_of,
+    figure_text,
     hints_of,
     marked,
     matched,
@@ -44,6 +47,11 @@ from .source import Source
 _MOST_DRILLS = 16
 _NEAR = 1
 """The distance from a line of a finding at which a marked line is right, as for a missing statement."""
+_SYMPTOMS: Mapping[Symptom, str] = MappingProxyType({
+    Symptom.HANGS: "On a GPU, the launch does not end.",
+    Symptom.WRONG: "On a GPU, the launch ends, and D is wrong, or may be.",
+    Symptom.SLOW: "On a GPU, D is right, and the kernel takes longer than it must.",
+})  # fmt: skip
 
 
 class Missing(Exception):
@@ -123,16 +131,18 @@ class Teaching:
     # -- the quiz ------------------------------------------------------------------------------------------------------
 
     def quiz(self, data: Mapping[str, Any]) -> Data:
-        """Answer {"step", "question"} with the question, and with the mark where there is an "answer" and a "why"."""
+        """Answer {"step", "question"}, which counts from 0, with the question, or with the mark of an "answer"."""
         step = whole_of(data, "step", max(STEPS))
         questions = QUESTIONS[step]
-        number = whole_of(data, "question", len(questions))
+        number = whole_of(data, "question", len(questions) - 1, least=0) + 1
         asked = questions[number - 1]
-        found = {"step": step, "question": number, "of": len(questions), "asked": asked.asked, "unit": asked.unit}
-        given = data.get("answer")
-        if given is None:
-            return found
-        answer, why = _number(given), text_of(data, "why", "")
+        if data.get("answer") is None:
+            return {"question": asked.asked, "unit": asked.unit, "count": len(questions)}
+        why = text_of(data, "why", "")
+        try:
+            answer = answer_of(text_of(data, "answer"))
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
         if course_missing():
             raise Missing(course_missing())
         worker = self._simulators.take()
@@ -144,7 +154,7 @@ class Teaching:
         self._simulators.give_back(worker)
         with self._lock:
             self._notes().with_prediction(f"{step}.{number}", answer, why[:2000], mark["right"]).write()
-        return found | mark
+        return mark
 
     # -- drills --------------------------------------------------------------------------------------------------------
 
@@ -169,21 +179,24 @@ class Teaching:
                 self._drills.popitem(last=False)
         dealt, drill = opened.dealt, opened.dealt.drill
         return {
-            "id": name, "text": dealt.text, "kernel": drill.factory, "symptom": drill.symptom.value,
+            "id": name, "text": dealt.text, "kernel": drill.factory, "symptom": _SYMPTOMS[drill.symptom],
             "sizes": dict(zip("mnk", drill.shape, strict=True)), "sms": drill.sms, "gpu": _key(drill.gpu.name),
             "causes": list(dealt.causes), "number": opened.number, "of": opened.of,
         }  # fmt: skip
 
     def answer(self, data: Mapping[str, Any]) -> Data:
-        """Answer {"id", "line", "cause"} with the marks of both; what is right is not told."""
+        """Answer {"id", "line", "cause"}, which counts from 0, with the marks of both; what is right is not told."""
         with self._lock:
             opened = self._opened(text_of(data, "id"))
             line = whole_of(data, "line", opened.dealt.text.count("\n") + 1)
-            opened = answered(opened, line, whole_of(data, "cause", len(opened.dealt.causes)))
+            opened = answered(opened, line, whole_of(data, "cause", len(opened.dealt.causes) - 1, least=0) + 1)
             self._drills[text_of(data, "id")] = opened
             opened.noted(self._notes()).write()
         both = opened.right_line and opened.right_cause
-        return {"right": both, "right_line": opened.right_line, "right_cause": opened.right_cause}
+        marks = [f"your {what} is {'right' if right else 'not right'}" for what, right in (
+            ("line", opened.right_line), ("cause", opened.right_cause),
+        )]  # fmt: skip
+        return {"right": both, "sentence": f"{' and '.join(marks)}; now repair the kernel, and run it"}
 
     def fix(self, asked: RunRequest) -> tuple[RunRequest, DrillFix | None]:
         """Return the run of a drill's repair: the drill's problem, sealed, and what judges it. Raises `Missing`."""
@@ -226,10 +239,10 @@ def quizzed(payload: tuple[int, int, float]) -> Generator[None, None, Data]:
     step, number, answer = payload
     asked = QUESTIONS[step][number - 1]
     yield
-    mark = marked(asked, answer)
+    mark, measured = marked(asked, answer), asked.measured()
     return {
-        "right": mark.right, "figure": mark.figure, "said": mark.said, "reasons": list(asked.reasons),
-        "measured": asked.measured(),
+        "right": mark.right, "figure": figure_text(mark.figure), "said": mark.said, "reasons": list(asked.reasons),
+        "measured": None if measured is None else figure_text(measured),
     }  # fmt: skip
 
 
@@ -247,12 +260,6 @@ def _revealed(sealed: Data, stage: int, data: Mapping[str, Any]) -> Data:
         return {"findings": sealed["bare"]}
     helps = [finding["help"] for finding in whole if finding["help"]]
     return {"help": "\n".join(dict.fromkeys(helps)), "edit": None, "findings": whole}
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise BadRequest("answer is not a finite number")
-    return float(value)
 
 
 def _key(gpu: str) -> str:

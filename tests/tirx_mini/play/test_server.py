@@ -55,6 +55,13 @@ def test_a_mistake_fails_the_build_at_its_line(page: Page, step4: str) -> None:
     assert events[-1]["event"] == "done"
 
 
+@pytest.mark.parametrize("text", ["x = 1\ndef f(:", "x = '\0'", "(" * 1000])
+def test_a_text_that_does_not_parse_reaches_no_process(page: Page, text: str) -> None:
+    started, failed, done = page.run(asked(text))
+    assert failed["kind"] == "parse" and failed["findings"][0]["title"].startswith("the text is not Python: ")
+    assert failed["findings"][0] == page.post("/kernels", {"text": text})[1]["error"]
+
+
 @pytest.mark.parametrize(("text", "kind"), [("while True: pass", "time"), ("x = bytearray(1 << 40)", "memory")])
 def test_a_kernel_that_never_ends_or_takes_all_memory_leaves_the_server_usable(
     page: Page, step4: str, text: str, kind: str

@@ -83,14 +83,16 @@ def test_hints_tell_more_at_each_level(course: Page) -> None:
 
 
 def test_a_quiz_asks_then_marks_and_keeps_the_answer(course: Page) -> None:
-    asked = course.post("/course/quiz", {"step": 1, "question": 1})[1]
-    assert asked["asked"] == QUESTIONS[1][0].asked and "figure" not in asked
-    answer = {"step": 1, "question": 1, "answer": QUESTIONS[1][0].figure(), "why": "because"}
+    asked = course.post("/course/quiz", {"step": 1, "question": 0, "answer": None})[1]
+    first = QUESTIONS[1][0]
+    assert asked == {"question": first.asked, "unit": first.unit, "count": len(QUESTIONS[1])}
+    answer = {"step": 1, "question": 0, "answer": f" {first.figure():,} ", "why": "because"}
     mark = course.post("/course/quiz", answer)[1]
     assert mark["right"] is True and mark["reasons"]
     assert notes(course)["quiz"]["1.1"]["why"] == "because"
-    assert course.post("/course/quiz", {**answer, "answer": -1})[1]["right"] is False
-    assert course.post("/course/quiz", {**answer, "answer": "1"})[0] == 400
+    assert course.post("/course/quiz", {**answer, "answer": "-1"})[1]["right"] is False
+    for bad in ("x", "nan", "", 7):
+        assert course.post("/course/quiz", {**answer, "answer": bad})[0] == 400
     assert course.post("/course/quiz", {"step": 1, "question": 99})[0] == 400
 
 
@@ -101,11 +103,11 @@ def test_a_drill_is_dealt_answered_and_repaired(course: Page) -> None:
     assert set(drill) == {
         "id", "text", "kernel", "symptom", "sizes", "sms", "gpu", "causes", "number", "of",
     } and dealt.reason not in json.dumps(drill)  # fmt: skip
-    answer = {"id": drill["id"], "line": dealt.lines[0], "cause": dealt.right}
+    answer = {"id": drill["id"], "line": dealt.lines[0], "cause": dealt.right - 1}
     marks = course.post("/course/drill/answer", answer)[1]
-    assert marks == {"right": True, "right_line": True, "right_cause": True}
-    wrong = course.post("/course/drill/answer", {**answer, "cause": dealt.right % 4 + 1})[1]
-    assert wrong["right"] is False and wrong["right_line"] is True
+    assert marks["right"] is True
+    wrong = course.post("/course/drill/answer", {**answer, "cause": dealt.right % 4})[1]
+    assert wrong["right"] is False and wrong["sentence"].startswith("your line is right and your cause is not right;")
 
     broken = ran(course, text=drill["text"], kernel=drill["kernel"], drill=drill["id"])
     assert broken["verdict"]["stages"] == 4 and broken["verdict"]["findings"] == []
@@ -119,7 +121,7 @@ def test_a_drill_is_dealt_answered_and_repaired(course: Page) -> None:
 
 def test_a_drill_that_is_not_open_is_said(course: Page, step4: str) -> None:
     for path, body in (("/run", {"text": step4, "kernel": "f", "asked": True, "drill": "x"}),
-                       ("/course/drill/answer", {"id": "x", "line": 1, "cause": 1})):  # fmt: skip
+                       ("/course/drill/answer", {"id": "x", "line": 1, "cause": 0})):  # fmt: skip
         status, answer = course.post(path, body)
         assert status == 404 and "no longer open" in answer["error"]
 
