@@ -75,8 +75,9 @@ def _cuda(asked: _Request) -> list[Item]:
 
 
 def _ptx(asked: _Request) -> list[Item]:
-    text = _executable(asked).compiled.ptx.rstrip("\n\0")
-    return [asked.item("kernel.ptx", text, list(_ptx_lines(text.split("\n"), asked.file)))]
+    lines = _executable(asked).compiled.ptx.rstrip("\n\0").split("\n")
+    numbers = list(_ptx_lines(lines, asked.file))
+    return [asked.item("kernel.ptx", "\n".join(map(_without_folder, lines)), numbers)]
 
 
 def _sass(asked: _Request) -> list[Item]:
@@ -101,6 +102,14 @@ def _ptx_lines(lines: list[str], file: str) -> Iterator[int]:
         elif line.startswith("}"):
             now = 0
         yield now
+
+
+def _without_folder(line: str) -> str:
+    """Return a line of PTX with the name of a file in the place of its path, which the compiler makes absolute."""
+    match = _FILE.match(line)
+    if match is None:
+        return line
+    return f'\t.file\t{match[1]} "{(match[3] or match[2]).rpartition("/")[2]}"'
 
 
 def _sass_lines(lines: list[str], file: str) -> Iterator[tuple[str, int]]:

@@ -75,9 +75,14 @@ class Run:
         """Return the latest event of a name."""
         return next((event for event in reversed(self.events) if event["event"] == name), None)
 
-    def stages(self) -> Sequence[Data]:
+    def stages(self) -> list[Data]:
         """Return the events of the stages."""
         return [event for event in self.events if event["event"] == "stage"]
+
+    def whole(self, stages: Sequence[Data]) -> list[Data]:
+        """Return the events with these stages in the place of the run's own."""
+        mine = [event for event in self.events if event["event"] != "stage"]
+        return [*mine[:-1], *stages, *mine[-1:]]  # the last one is "done"
 
     def _built(self, tell: Tell) -> Built:
         asked, begun = self.request, time.monotonic()
@@ -131,6 +136,12 @@ class Runs:
         for each in oldest:
             each.cancel()
         threading.Thread(target=self._work, args=(run, tell), daemon=True).start()
+        return run
+
+    def finished(self, request: RunRequest) -> Run:
+        """Return a run that was executed in this thread, for its events."""
+        run = Run(0, request, Build(self._builders), Simulation(self._simulators), self._file, None)
+        run.work(lambda _: None)
         return run
 
     def run(self, number: object) -> Run | None:

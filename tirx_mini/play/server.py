@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import secrets
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -18,20 +16,16 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tirx_mini.files import OutputError
-from tirx_mini.hardware import GPUS
-from tirx_mini.runtime import missing_compiler
-from tirx_mini.sandbox import Sandbox
 
 from .asked import BadRequest, run_request, text_of
-from .assets import NONCE, Asset, assets
-from .building import Builders, missing_locks
+from .assets import NONCE
 from .findings import Data, syntax_data
 from .guard import Guard, raw_path
 from .kernels import NO_PYTHON, kernels_in
-from .runs import Runs
-from .simulating import Simulators
-from .source import Changed, Source, SourceError
-from .teaching import Missing, Teaching, course_missing
+from .problems import PlayError
+from .source import Changed
+from .studio import Studio
+from .teaching import Missing
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Response]]
 
@@ -42,51 +36,27 @@ _POLICY = (
 
 
 class Server:
-    """What the routes share: the file, the processes, the runs, and the token.
+    """The routes over a studio, and the token that they ask for."""
 
-    folder: for temporary files. automatic, missing: whether texts run unasked, and the locks that this would need.
-    """
-
-    def __init__(
-        self, source: Source, sandbox: Sandbox, folder: Path, static: Mapping[str, Asset] | None = None
-    ) -> None:
-        self.source, self.token = source, secrets.token_hex(32)
-        self.missing = missing_locks(sandbox)
-        self._static = assets() if static is None else static
-        self._builders = Builders(sandbox, folder, source.name)
-        self._simulators = Simulators()
-        self.runs = Runs(self._builders, self._simulators, source.name)
-        self._teaching = Teaching(source, self.runs, self._simulators)
+    def __init__(self, studio: Studio) -> None:
+        self.studio, self.token = studio, secrets.token_hex(32)
         self._routes: dict[tuple[str, str], Handler] = {
-            ("GET", "/session"): self._session,
+            ("GET", "/session"): _in_thread(lambda _: studio.session()),
             ("POST", "/kernels"): self._kernels,
             ("POST", "/run"): self._run,
             ("POST", "/save"): self._save,
+            ("POST", "/export"): self._export,
         }
+        teaching = studio.teaching
         taught = {
-            "reveal": self._teaching.reveal, "todos": self._teaching.todos, "hint": self._teaching.hint,
-            "quiz": self._teaching.quiz, "drill": self._teaching.drill, "drill/answer": self._teaching.answer,
+            "reveal": teaching.reveal, "todos": teaching.todos, "hint": teaching.hint, "quiz": teaching.quiz,
+            "drill": teaching.drill, "drill/answer": teaching.answer,
         }  # fmt: skip
         self._routes |= {("POST", f"/course/{name}"): _in_thread(answer) for name, answer in taught.items()}
 
-    @property
-    def automatic(self) -> bool:
-        return not self.missing
-
-    def start(self) -> None:
-        """Start the spare processes."""
-        self._builders.start()
-        self._simulators.start()
-
-    def close(self) -> None:
-        """End all processes."""
-        self.runs.close()
-        self._builders.close()
-        self._simulators.close()
-
     def app(self, hosts: Iterable[str] = ()) -> ASGIApp:
         """Return the application, behind its guard. hosts: further names of this machine."""
-        return Guard(self._answer, self.token, self._static, hosts)
+        return Guard(self._answer, self.token, self.studio.static, hosts)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -96,7 +66,7 @@ class Server:
         await response(scope, receive, send)
 
     async def _response(self, request: Request, path: str) -> Response:
-        if path in self._static:
+        if path in self.studio.static:
             return self._asset(path, request.method)
         handler = self._routes.get((request.method, path))
         if handler is None:
@@ -108,34 +78,16 @@ class Server:
             return _error(400, str(error))
         except Missing as error:
             return _error(404, str(error))
-        except (SourceError, OutputError) as error:
+        except (PlayError, OutputError) as error:
             return _error(409, str(error))
 
     def _asset(self, path: str, method: str) -> Response:
         if method not in ("GET", "HEAD"):
             return _error(405, "a static file is only read")
-        asset, nonce = self._static[path], secrets.token_urlsafe(16)
+        asset, nonce = self.studio.static[path], secrets.token_urlsafe(16)
         headers = {"Content-Security-Policy": _POLICY.format(nonce)}
         content = asset.content.replace(NONCE.encode(), nonce.encode()) if path == "/" else asset.content
         return Response(content, media_type=asset.media_type, headers=headers)
-
-    async def _session(self, _: Mapping[str, Any]) -> Response:
-        version = self.source.read()
-        compiler = await run_in_threadpool(missing_compiler)
-        try:
-            kernels = kernels_in(version.text)
-        except NO_PYTHON:
-            kernels = []
-        lacking = course_missing()
-        release = importlib.import_module("tirx_mini").__version__
-        return JSONResponse({
-            "file": self.source.name, "text": version.text, "digest": version.digest,
-            "writable": self.source.writable, "automatic": self.automatic, "missing": self.missing,
-            "ladder": self.source.ladder(version.text),
-            "gpus": [{"name": name, "title": gpu.name, "sms": gpu.sms} for name, gpu in GPUS.items()],
-            "kernels": kernels, "course": {"missing": lacking} if lacking else True, "nvrtc": compiler or True,
-            "version": release, "modules": [],
-        })  # fmt: skip
 
     async def _kernels(self, data: Mapping[str, Any]) -> Response:
         text = text_of(data, "text")
@@ -147,25 +99,34 @@ class Server:
     async def _save(self, data: Mapping[str, Any]) -> Response:
         try:
             text, digest = text_of(data, "text"), text_of(data, "digest")
-            return JSONResponse({"digest": await run_in_threadpool(self.source.save, text, digest)})
+            return JSONResponse({"digest": await run_in_threadpool(self.studio.source.save, text, digest)})
         except Changed as changed:
             return JSONResponse({"digest": changed.now.digest, "text": changed.now.text}, 409)
 
+    async def _export(self, data: Mapping[str, Any]) -> Response:
+        run = self.studio.runs.run(data.get("run"))
+        if run is None:
+            raise Missing("many runs have followed this one: run the text again, then export it")
+        page = await run_in_threadpool(self.studio.page_of, run)
+        return Response(
+            page, media_type="text/html", headers={"Content-Disposition": 'attachment; filename="play.html"'}
+        )
+
     async def _run(self, data: Mapping[str, Any]) -> Response:
-        asked, fix = self._teaching.fix(run_request(data))
-        if not (self.automatic or asked.asked):
-            return _error(409, f"this text runs when you ask for it: {self.missing[0]}")
+        asked, fix = self.studio.teaching.fix(run_request(data))
+        if not (self.studio.automatic or asked.asked):
+            return _error(409, f"this text runs when you ask for it: {self.studio.missing[0]}")
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[Data | None] = asyncio.Queue()
 
         def tell(event: Data | None) -> None:
             if event is not None:
-                self._teaching.told(asked, event)
+                self.studio.teaching.told(asked, event)
             with suppress(RuntimeError):  # the server is ending
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def lines() -> AsyncIterator[bytes]:
-            run = self.runs.start(asked, tell, fix)
+            run = self.studio.runs.start(asked, tell, fix)
             try:
                 while (event := await events.get()) is not None:
                     yield json.dumps(event).encode() + b"\n"

@@ -15,39 +15,38 @@ from pathlib import Path
 
 import uvicorn
 
-from tirx_mini.sandbox import SandboxError, find_sandbox
+from tirx_mini.course import KernelRef
 
 from .problems import PlayError
 from .server import Server
 from .source import Source
+from .studio import Studio, sandbox_here
 
 _FILE_S = 30.0
 """The seconds until the file that leads a browser to the page is removed."""
 
 
 def serve_page(
-    file: Path | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, say: Callable[[str], None]
+    ref: KernelRef | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, say: Callable[[str], None]
 ) -> None:
     """Serve the page of a file until the process ends. The arguments and errors are those of `tirx_mini.play.serve`."""
-    source = Source.of(file)
+    source = Source.of(ref)
     at = listening(port)
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            server = Server(source, find_sandbox(), Path(folder))
-        except SandboxError as error:
-            raise PlayError(f"no process for texts can be started: {error}") from None
+        studio = Studio(source, sandbox_here(), Path(folder))
+        server = Server(studio)
         _, thread = served(server, at, hosts)
         address = address_of(server, at)
         opened = browser and has_browser() and open_page(address)
         where = f"{address.partition('#')[0]} in your browser" if opened else address
         say(f"{source.name} is at {where}; Ctrl-C ends")
-        for sentence in server.missing:
+        for sentence in studio.missing:
             say(f"texts run only when you ask for it, on Ctrl+Enter: {sentence}")
         try:
             while thread.is_alive():
                 thread.join(1.0)
         finally:
-            server.close()
+            studio.close()
 
 
 def listening(port: int) -> socket.socket:
@@ -73,7 +72,7 @@ def served(server: Server, at: socket.socket, hosts: Iterable[str] = ()) -> tupl
     )  # fmt: skip
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [at]}, daemon=True)
-    server.start()
+    server.studio.start()
     thread.start()
     return running, thread
 

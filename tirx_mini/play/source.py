@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from tirx_mini.course import architecture_in, default_kernels, student_file
+from tirx_mini.course import KernelRef, architecture_in, default_kernels, student_file
 from tirx_mini.files import write_whole
 from tirx_mini.hardware import GPUS, architecture_of
 from tirx_mini.records import dataclass
@@ -40,28 +40,29 @@ class Changed(Exception):
 
 
 class Source:
-    """A file. scratch: the text of one that does not exist before it is saved."""
+    """A file. kernel: the one that is shown first, or "". scratch: the text of a file that is not yet saved."""
 
-    def __init__(self, path: Path, scratch: str | None = None) -> None:
-        self.path, self._scratch = path, scratch
+    def __init__(self, path: Path, kernel: str = "", scratch: str | None = None) -> None:
+        self.path, self.kernel, self._scratch = path, kernel, scratch
         self._lock = threading.Lock()
 
     @staticmethod
-    def of(path: Path | None) -> Source:
+    def of(ref: KernelRef | None) -> Source:
         """Return the named file, else the student's in the working directory, else a scratch copy of step 1.
 
         Raises `SourceError` for a file that cannot be edited.
         """
+        path, kernel = (None, "") if ref is None else (ref.path, ref.name)
         if path is None:
             here = Path(student_file().name)
             path = here if here.is_file() else None
         if path is None:
-            return Source(Path(SCRATCH), None if Path(SCRATCH).exists() else _first_step())
+            return Source(Path(SCRATCH), scratch=None if Path(SCRATCH).exists() else _first_step())
         if path.is_dir():
             raise SourceError(f"{path} is a folder: name a file of kernels")
         if not path.is_file():
             raise SourceError(f"the kernel file {path} does not exist")
-        source = Source(path)
+        source = Source(path, kernel)
         source.read()
         return source
 

@@ -41,7 +41,7 @@ def test_passes_are_those_that_change_the_text() -> None:
 def test_compiled_stages_name_lines_of_the_file(stage: str, words: str) -> None:
     (item,) = stage_items(KERNEL, stage, "sm_100a", FILE)["items"]
     assert any("gemm_async" in line for line in lines_with(item, words))
-    assert "//## File" not in item["text"]
+    assert "//## File" not in item["text"] and str(SOURCES[4].parent) not in item["text"]
 
 
 def test_lines_of_another_file_are_none() -> None:

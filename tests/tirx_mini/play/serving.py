@@ -13,6 +13,7 @@ from typing import Any
 from tirx_mini.play.server import Server
 from tirx_mini.play.serving import listening, served
 from tirx_mini.play.source import Source
+from tirx_mini.play.studio import Studio
 from tirx_mini.sandbox import Sandbox, find_sandbox
 
 
@@ -20,7 +21,7 @@ class Page:
     """The user's page: requests with the token."""
 
     def __init__(self, server: Server, port: int) -> None:
-        self.server, self.port = server, port
+        self.server, self.studio, self.port = server, server.studio, port
         self.host = f"127.0.0.1:{port}"
 
     def request(
@@ -77,7 +78,7 @@ class Page:
 @contextmanager
 def page_of(file: Path, folder: Path, sandbox: Sandbox | None = None) -> Iterator[Page]:
     """A server of a file. folder: for its temporary files."""
-    server = Server(Source(file), sandbox or find_sandbox(), folder)
+    server = Server(Studio(Source(file), sandbox or find_sandbox(), folder))
     at = listening(0)
     running, thread = served(server, at)
     try:
@@ -85,4 +86,4 @@ def page_of(file: Path, folder: Path, sandbox: Sandbox | None = None) -> Iterato
     finally:
         running.should_exit = True
         thread.join(5)
-        server.close()
+        server.studio.close()

@@ -26,7 +26,7 @@ def test_every_route_asks_for_the_token(page: Page, method: str, path: str, toke
 
 def test_the_token_has_32_random_bytes_and_no_page_shows_it(page: Page) -> None:
     assert len(bytes.fromhex(page.server.token)) == 32
-    for path in page.server._static:
+    for path in page.studio.static:
         assert page.server.token.encode() not in page.request("GET", path)[2]
 
 

@@ -31,7 +31,7 @@ def test_the_session_has_the_file_and_its_kernels(page: Page, step4: str) -> Non
     assert [kernel["name"] for kernel in session["kernels"]] == ["hgemm_v4"]
     assert session["ladder"] == "b200" and {gpu["name"] for gpu in session["gpus"]} >= {"b200", "h100"}
     assert session["automatic"] is (session["missing"] == [])
-    assert str(page.server.source.path.parent) not in str(session)
+    assert str(page.studio.source.path.parent) not in str(session)
 
 
 def test_kernels_of_a_text_are_found_and_a_mistake_has_its_line(page: Page, step4: str) -> None:
@@ -78,7 +78,7 @@ def test_a_page_that_goes_away_ends_the_processes_of_its_run(page: Page, step4: 
     assert next(events)["event"] == "started"
     while next(events)["event"] != "progress":
         pass
-    run = page.server.runs.run(page.server.runs._last)
+    run = page.studio.runs.run(page.studio.runs._last)
     assert run is not None
     worker = run._simulation._worker
     assert worker is not None and worker._child is not None
@@ -113,7 +113,7 @@ def test_without_a_lock_a_text_runs_only_when_asked(lock: str, tmp_path: Path, s
 
 
 def test_with_all_locks_a_text_runs_unasked(page: Page, step4: str) -> None:
-    if page.server.missing:
+    if page.studio.missing:
         pytest.skip("this machine lacks a lock")
     assert [e["verdict"] for e in page.run(asked(step4, asked=False)) if e["event"] == "verdict"] == ["ok"]
 

@@ -33,7 +33,7 @@ def ran(page: Page, **body: Any) -> dict[str, Any]:
 
 
 def notes(page: Page) -> dict[str, Any]:
-    return json.loads((page.server.source.path.parent / "tirx_notes.json").read_text())
+    return json.loads((page.studio.source.path.parent / "tirx_notes.json").read_text())
 
 
 def test_a_mistake_is_told_in_four_steps(course: Page, step4: str) -> None:
@@ -116,7 +116,7 @@ def test_a_drill_is_dealt_answered_and_repaired(course: Page) -> None:
     assert repaired["drill"]["repaired"] is True and repaired["drill"]["reason"] == dealt.reason
     (note,) = notes(course)["drills"].values()
     assert note["state"] == "repaired" and note["right line"] is True
-    assert not list(course.server.source.path.parent.glob("drill*.py"))
+    assert not list(course.studio.source.path.parent.glob("drill*.py"))
 
 
 def test_a_drill_that_is_not_open_is_said(course: Page, step4: str) -> None:
