@@ -58,9 +58,9 @@ def is_missing(error: BaseException | None) -> bool:
     return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == NAME
 
 
-def how_to_install() -> str:
-    """Return the clause with the installation command, with pinned versions for a package in a checkout."""
+def how_to_install(extra: str = NAME) -> str:
+    """Return the clause with the command that installs an extra, with pinned versions for a package in a checkout."""
     root = Path(__file__).resolve().parents[1]
     pinned = (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file()
-    command = f'pip install -c constraints.txt -e ".[{NAME}]"' if pinned else f'pip install "tirx_mini[{NAME}]"'
+    command = f'pip install -c constraints.txt -e ".[{extra}]"' if pinned else f'pip install "tirx_mini[{extra}]"'
     return f"run `{command}`"

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -31,8 +32,9 @@ from .ending import as_child, end_group, signals_held
 STARTUP_S = 120.0
 """The maximum seconds of a task until its `yield`: PyTorch's import, a CUDA context, and argument copies."""
 
-Task = Callable[[Any], Generator[None, None, Any]]
-"""The type of a child's task: a generator that yields once, when its time limit starts, and returns the result."""
+Task = Callable[[Any], Generator[Any, None, Any]]
+"""The type of a child's task: a generator that yields when its time limit starts, then any notes, and returns the
+result."""
 
 T = TypeVar("T")
 
@@ -81,8 +83,12 @@ class Worker:
         self._closed = False
         self._changing = threading.Lock()  # another thread may close it
 
-    def call(self, task: Task, payload: object, limit_s: float) -> Any:
-        """Return the result of `task`; the time limit `limit_s`, in seconds, starts at its ``yield``.
+    def call(
+        self, task: Task, payload: object, limit_s: float, noted: Callable[[Any], object] | None = None
+    ) -> Any:
+        """Return the result of `task`; the time limit `limit_s`, in seconds, starts at its first ``yield``.
+
+        noted: is called in this thread with each further value that the task yields, as soon as it arrives.
 
         Raises `TimeoutError` after that time, and any exception of the task; either ends the child.
         """
@@ -95,7 +101,7 @@ class Worker:
             except ValueError:  # another thread has closed it
                 raise _Closed from None
             _answer(messages, STARTUP_S)
-            return _answer(messages, limit_s)
+            return _answer(messages, limit_s, noted)
         except (BrokenPipeError, _Closed):
             status = _status(child)
             self._end()
@@ -372,7 +378,7 @@ def _messages(task: Task, payload: object) -> Generator[tuple[str, Any], None, N
         next(work)
         yield "value", None
         while True:
-            next(work)
+            yield "note", next(work)
     except StopIteration as done:
         yield "value", done.value
     except BaseException as error:
@@ -388,11 +394,18 @@ def _forward(source: IO[bytes], messages: queue.Queue[tuple[str, Any]]) -> None:
             messages.put(("error", _Closed()))
 
 
-def _answer(messages: queue.Queue[tuple[str, Any]], limit_s: float) -> Any:
-    try:
-        kind, value = messages.get(timeout=limit_s)
-    except queue.Empty:
-        raise TimeoutError from None
-    if kind == "error":
-        raise value
-    return value
+def _answer(
+    messages: queue.Queue[tuple[str, Any]], limit_s: float, noted: Callable[[Any], object] | None = None
+) -> Any:
+    end = time.monotonic() + limit_s
+    while True:
+        try:
+            kind, value = messages.get(timeout=max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError from None
+        if kind == "error":
+            raise value
+        if kind == "value":
+            return value
+        if noted is not None:
+            noted(value)

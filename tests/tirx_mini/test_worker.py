@@ -78,6 +78,21 @@ def test_output_of_the_task_does_not_disturb_its_result() -> None:
     assert supervise(prints, {"a": 1}, 30) == {"a": 1}
 
 
+def counts(payload: Any) -> Generator[Any, None, Any]:
+    yield
+    yield from range(payload)
+    return "done"
+
+
+def test_notes_of_a_task_arrive_before_its_result() -> None:
+    seen: list[int] = []
+    worker = Worker()
+    assert worker.call(counts, 3, 10, seen.append) == "done"
+    assert seen == [0, 1, 2]
+    assert worker.call(counts, 2, 10) == "done"  # which nobody reads
+    worker.close()
+
+
 def test_an_exception_of_the_task_is_raised_in_the_parent() -> None:
     with pytest.raises(DriverError) as caught:
         supervise(faults, None, 30)

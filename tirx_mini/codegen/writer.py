@@ -18,8 +18,8 @@ INDENT = "  "
 class Writer:
     """Collects lines.
 
-    line_directives: write a ``#line`` where the source line changes.
-    quotes: quote that source line in a comment.
+    line_directives: write a ``#line`` before each line that has a source line.
+    quotes: quote the source line in a comment where it changes.
     lines, spans: the text so far, and the source of each line.
     """
 
@@ -58,13 +58,11 @@ class Writer:
 
     def _announce(self, span: Span) -> None:
         place = (span.file, span.line)
-        if place == self._place:
-            return
-        self._place = place
-        if self.line_directives:
+        fresh, self._place = place != self._place, place
+        if self.line_directives:  # before each line: otherwise the compiler counts on from the last one
             escaped = span.file.replace("\\", "\\\\").replace('"', '\\"')
             self._append(f'#line {span.line} "{escaped}"', span)
-        if self.quotes:
+        if self.quotes and fresh:
             self._append(f"{INDENT * self._depth}// {Path(span.file).name}:{span.line}  {_source(span)}", span)
 
     def _append(self, line: str, span: Span | None) -> None:

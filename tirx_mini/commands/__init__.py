@@ -28,6 +28,7 @@ _COMMANDS = {
     "grade": "grade a hand-in, and say what it lost points for",
     "handin": "write the tar to hand in, check it, and print the score to expect",
     "hint": "list the TODOs of a step in your file, with hints for them",
+    "play": "open a page with an editor, findings, timeline and stages",
     "run": "run a script or module that imports another project's language",
 }  # fmt: skip
 

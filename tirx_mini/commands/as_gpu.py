@@ -19,8 +19,6 @@ from tirx_mini.report import (
     wave_text,
 )
 
-_CLOSE = 1.005
-"""The ratio below which times count as equal."""
 _FEW_SMS = 8
 """The maximum number of SMs whose tiles are shown, one line each."""
 
@@ -32,7 +30,7 @@ def show_as_gpu(found: OnChip, gpu: GpuSpec, shape: str, console: Console) -> No
     """
     report = found.checked.report
     title = ", ".join(part for part in (f"{report.kernel or 'the kernel'} on {report.gpu}", shape) if part)
-    console.print(Text(f"{title}: ", style="bold") + Text(outcome_text(found)))
+    console.print(Text(f"{title}: ", style="bold") + Text(found.sentence))
     if found.outcome is Outcome.REFUSED:
         console.print(report_page(report))
         return
@@ -50,23 +48,3 @@ def show_as_gpu(found: OnChip, gpu: GpuSpec, shape: str, console: Console) -> No
         last = "now" if found.outcome is Outcome.HANGS else "at the end"
         console.print(Text(f"\nmbarriers {last}, with the arrivals and bytes that the next phase lacks:"))
         console.print(barrier_states(timeline, ctas))
-
-
-def outcome_text(found: OnChip) -> str:
-    """Return the outcome as a clause."""
-    if found.outcome is Outcome.REFUSED:
-        return "it does not compile"
-    if found.outcome is Outcome.HANGS:
-        return "it hangs: the launch does not end"
-    if found.outcome is Outcome.FAILS:
-        return f"the launch fails: {found.error}"
-    if found.outcome is Outcome.WRONG:
-        return f"it ends, and {found.wrong:.1%} of D is wrong"
-    if found.us is None:
-        return "D is right"
-    said = f"D is right, after {found.us:.1f} µs in a row of launches"
-    if found.factor is None:
-        return said
-    if 1 / _CLOSE < found.factor < _CLOSE:
-        return f"{said}, as the reference"
-    return f"{said}: {found.factor:.2g} × the time of the reference"

@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from tirx_mini.course import QUESTIONS, STEPS, Marked, Notes, NotesError, Prediction, marked, step_range
+from tirx_mini.course import (
+    QUESTIONS,
+    STEPS,
+    Marked,
+    Notes,
+    NotesError,
+    Prediction,
+    answer_of,
+    figure_text,
+    marked,
+    step_range,
+)
 
 from .prose import prose_console
 
@@ -75,12 +86,10 @@ def _ask(question: Prediction) -> tuple[float | None, str]:
         if not line:
             return None, ""
         try:
-            answer = float(line.strip().replace(",", "").removesuffix("%"))
-        except ValueError:
-            print("Write a number, as in 128 or 1.5.")
-            continue
-        if math.isfinite(answer):
+            answer = answer_of(line)
             break
+        except ValueError as error:
+            print(error)
     print("why, in a sentence: ", end="", flush=True)
     return answer, sys.stdin.readline().strip()
 
@@ -89,15 +98,11 @@ def _show(question: Prediction, mark: Marked, console: Console) -> None:
     """Print the mark, the figure and the reasons."""
     word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
     console.print(Text(word, style=style), end="")
-    console.print(Text(f": the simulator's figure is {_number(mark.figure)} {question.unit}"))
+    console.print(Text(f": the simulator's figure is {figure_text(mark.figure)} {question.unit}"))
     measured = question.measured()
     if measured is not None:
-        console.print(Text(f"measured on a B200: {_number(measured)} {question.unit}"))
+        console.print(Text(f"measured on a B200: {figure_text(measured)} {question.unit}"))
     if mark.said:
         console.print(Text(mark.said, style="italic"))
     for reason in question.reasons:
         console.print(Text(f"  {reason}"))
-
-
-def _number(figure: float) -> str:
-    return f"{figure:,.0f}" if figure == round(figure) else f"{figure:.3g}"

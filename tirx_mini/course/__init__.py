@@ -9,14 +9,19 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 
 from .book import Book, Example, Section, findings_book
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
-from .constants import Constant, ConstantError, constants_of, converted, parse_file
+from .constants import Constant, ConstantError, constants_of, converted, lines_of_constants, parse_file
 from .drills import (
     DRILLS,
     REPAIRED,
     SHOWN,
+    Attempt,
+    Dealt,
     Session,
+    Symptom,
     answered,
     attempt,
+    deal,
+    judged,
     observe,
     placed,
     session,
@@ -51,14 +56,15 @@ from .launches import (
 from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
-from .on_chip import OnChip, Outcome, chip_file, on_chip
+from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
 from .questions import QUESTIONS
-from .quiz import FACTOR, Marked, Prediction, Slip, marked
+from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
+from .staged_lines import stage_items
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
@@ -84,6 +90,7 @@ __all__ = [
     "TIME_TOLERANCE",
     "TOLERANCES",
     "Advice",
+    "Attempt",
     "Assignment",
     "Book",
     "Case",
@@ -91,6 +98,7 @@ __all__ = [
     "Checked",
     "Constant",
     "ConstantError",
+    "Dealt",
     "Example",
     "Factory",
     "Figures",
@@ -124,12 +132,14 @@ __all__ = [
     "State",
     "Step",
     "StepTimes",
+    "Symptom",
     "Task",
     "Todo",
     "Traced",
     "View",
     "WatchShare",
     "advice",
+    "answer_of",
     "answered",
     "arch_folder",
     "architecture_in",
@@ -144,8 +154,10 @@ __all__ = [
     "compared",
     "constants_of",
     "converted",
+    "deal",
     "default_kernels",
     "explaining",
+    "figure_text",
     "figures_of",
     "figures_of_row",
     "file_and_name",
@@ -153,10 +165,12 @@ __all__ = [
     "findings_book",
     "hint_command",
     "hints_of",
+    "judged",
     "kernel_of",
     "judge_task",
     "ladder_tasks",
     "launched_with",
+    "lines_of_constants",
     "load_factories",
     "load_kernel",
     "load_kernels",
@@ -170,6 +184,7 @@ __all__ = [
     "named_kernel",
     "observe",
     "on_chip",
+    "outcome_of",
     "parse_arguments",
     "parse_dims",
     "parse_file",
@@ -190,6 +205,7 @@ __all__ = [
     "session",
     "shape_text",
     "shares",
+    "stage_items",
     "stage_text",
     "standings",
     "step_range",

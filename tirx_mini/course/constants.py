@@ -83,6 +83,11 @@ def constants_of(tree: ast.Module, function: str) -> dict[str, Constant]:
     return {place.name: place.literal for place in _read_by(tree, function) if place.literal is not None}
 
 
+def lines_of_constants(tree: ast.Module, function: str) -> dict[str, int]:
+    """Return the line of the value of each constant of `constants_of`."""
+    return {place.name: place.value.lineno for place in _read_by(tree, function) if place.literal is not None}
+
+
 def converted(tree: ast.Module, function: str, name: str, text: str) -> Constant:
     """Convert `text` to a value of the constant `name` that a function reads. Raises `ConstantError`."""
     known = constants_of(tree, function)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import IRModule, PrimFunc
@@ -14,9 +14,11 @@ from tirx_mini.records import dataclass
 from tirx_mini.script import StandIn, standing_in
 
 from .constants import Constant
-from .filling import Filled
 from .kernels import NO_CONSTANTS, KernelFileError, explaining, is_factory, load_module, step_of
 from .steps import STEPS, Shape
+
+if TYPE_CHECKING:
+    from .filling import Filled  # a sandbox, which fills nothing in, imports no simulator
 
 _DEFAULT_SIZE = 1024
 
@@ -48,16 +50,17 @@ def load_kernel(
     sms: int | None = None,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
     filled: Filled | None = None,
+    source: bytes | None = None,
 ) -> PrimFunc:
     """Return the kernel that `ref` names: a ``@Tx.prim_func``, or the kernel of a factory ``f(M, N, K)``.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
-    filled: the statements for open TODOs of the factory.
+    filled: the statements for open TODOs of the factory. source: as in `load_kernels`.
 
     Raises `KernelFileError` for a file or name without a kernel, `TirxError` for a mistake in the kernel,
     `ValueError` for a shape that the kernel does not accept.
     """
-    module = load_module(ref.path, sms=sms, constants=constants)
+    module = load_module(ref.path, sms=sms, constants=constants, source=source)
     found = getattr(module, _choose(ref, module))
     if not isinstance(found, PrimFunc):
         arguments = _arguments(ref, found, size, shape)

@@ -112,17 +112,23 @@ def _kernel_files(path: Path, arch: str) -> list[Path]:
 
 
 def load_module(
-    path: Path | str, *, sms: int | None = None, constants: Mapping[str, Constant] = NO_CONSTANTS
+    path: Path | str,
+    *,
+    sms: int | None = None,
+    constants: Mapping[str, Constant] = NO_CONSTANTS,
+    source: bytes | None = None,
 ) -> ModuleType:
     """Return the module of a Python file, which can import adjacent modules and, as tirx_mini, `tvm`.
 
     sms: for a GPU with so many multiprocessors; constants that hold the number of a whole GPU's, as
     ``SM_COUNT = 148``, get this value instead. constants: other values for constants of the file, as
-    ``{"PIPE_DEPTH": 4}`` (`constants_of` says which there are; others are ignored).
+    ``{"PIPE_DEPTH": 4}`` (`constants_of` says which there are; others are ignored). source: as in `load_kernels`.
 
     Raises `KernelFileError` if the file does not exist or is not Python, `TirxError` for a mistake in it.
     """
     path = Path(path)
+    if source is not None:
+        return _load(path, sms, constants, source)
     if not path.is_file():
         raise KernelFileError(f"the kernel file {path} does not exist")
     with _importable(path.resolve().parent):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
+
+import numpy.typing as npt
 
 from tirx_mini.diagnose import BUDGET
 from tirx_mini.driver import simulate
 from tirx_mini.hardware import GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 from tirx_mini.report import exact_product, product_error, product_picture, product_shape
 from tirx_mini.resources import resource
 
@@ -38,6 +40,8 @@ ERRORS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """The CUDA error of each finding code; other findings are illegal instructions."""
 _ILLEGAL = "an illegal instruction was encountered"
+_CLOSE = 1.005
+"""The ratio below which times count as equal."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,26 @@ class OnChip:
         """The ratio of the kernel's time to the reference's, or None if a time is unknown."""
         return None if self.us is None or not self.reference_us else self.us / self.reference_us
 
+    @property
+    def sentence(self) -> str:
+        """The outcome as a clause."""
+        if self.outcome is Outcome.REFUSED:
+            return "it does not compile"
+        if self.outcome is Outcome.HANGS:
+            return "it hangs: the launch does not end"
+        if self.outcome is Outcome.FAILS:
+            return f"the launch fails: {self.error}"
+        if self.outcome is Outcome.WRONG:
+            return f"it ends, and {self.wrong:.1%} of D is wrong"
+        if self.us is None:
+            return "D is right"
+        said = f"D is right, after {self.us:.1f} µs in a row of launches"
+        if self.factor is None:
+            return said
+        if 1 / _CLOSE < self.factor < _CLOSE:
+            return f"{said}, as the reference"
+        return f"{said}: {self.factor:.2g} × the time of the reference"
+
 
 def on_chip(
     kernel: PrimFunc,
@@ -82,10 +106,17 @@ def on_chip(
     checked = check_kernel(
         kernel, name=name, gpu=gpu, seed=seed, budget=budget, trace=True, watch=watch, arguments=arguments
     )
+    found = outcome_of(checked, kernel, arguments)
+    time = None if found.us is None or reference is None else simulate(reference, gpu=gpu, data=False).time_us
+    return replace(found, reference_us=time)
+
+
+def outcome_of(checked: Checked, kernel: PrimFunc, arguments: Sequence[npt.NDArray]) -> OnChip:
+    """Return the outcome of a checked run with these arguments, without the time of a reference."""
     report = checked.report
-    if report.trace is None:
+    if report.plan is None and report.trace is None:
         return OnChip(checked, Outcome.REFUSED)
-    if report.verdict == "deadlock" or report.trace.stuck is not None:
+    if report.verdict == "deadlock" or (report.trace is not None and report.trace.stuck is not None):
         return OnChip(checked, Outcome.HANGS)
     if report.time_us is None and report.errors:
         return OnChip(checked, Outcome.FAILS, error=ERRORS.get(report.errors[0].code, _ILLEGAL))
@@ -96,8 +127,7 @@ def on_chip(
         if not error.ok:
             share, picture = product_picture(d, exact, error.allowed)
             return OnChip(checked, Outcome.WRONG, wrong=share, picture=picture)
-    time = None if reference is None else simulate(reference, gpu=gpu, data=False).time_us
-    return OnChip(checked, Outcome.RIGHT, us=report.time_us, reference_us=time)
+    return OnChip(checked, Outcome.RIGHT, us=report.time_us)
 
 
 def chip_file(

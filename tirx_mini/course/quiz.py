@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -136,6 +137,22 @@ def marked(question: Prediction, answer: float) -> Marked:
         return Marked(True, figure)
     slip = next((slip for slip in question.slips if _near(answer, slip.figure(), question.factor)), None)
     return Marked(False, figure, slip.said if slip is not None else "")
+
+
+def answer_of(text: str) -> float:
+    """Return the number that a reader has written, as in "1,024", "1.5" or "40 %". Raises `ValueError`."""
+    try:
+        answer = float(text.strip().replace(",", "").removesuffix("%"))
+    except ValueError:
+        answer = math.nan
+    if not math.isfinite(answer):
+        raise ValueError("Write a number, as in 128 or 1.5.")
+    return answer
+
+
+def figure_text(figure: float) -> str:
+    """Return a figure as the quiz shows it."""
+    return f"{figure:,.0f}" if figure == round(figure) else f"{figure:.3g}"
 
 
 def _near(answer: float, figure: float, factor: float) -> bool:

@@ -14,6 +14,9 @@ from tirx_mini.passes import lower
 from tirx_mini.records import dataclass
 from tirx_mini.runtime import Executable, build, device_arch, known_arch, summarise, summary_text
 
+AS_WRITTEN = "as written"
+"""The name of a kernel before the first pass."""
+
 
 @dataclass(frozen=True)
 class StageOptions:
@@ -50,7 +53,7 @@ def _passes(kernel: PrimFunc, options: StageOptions) -> str:
     parts: list[str] = []
     before = kernel.script()
     if not options.diff:
-        parts.append(f"# ---- as written ----\n{before}\n")
+        parts.append(f"# ---- {AS_WRITTEN} ----\n{before}\n")
 
     def after(name: str, func: PrimFunc) -> None:
         nonlocal before

@@ -50,6 +50,7 @@ from .func import COPY_FENCES, COURSE, DIALECT, EARLY_ACCESSES, NATIVE, TIR, TVM
 from .magnitude import magnitude
 from .module import GlobalVar, IRModule
 from .passes import Pass, run_passes
+from .printed_lines import printed_lines
 from .span import Diagnostic, Span, TirxError, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
@@ -139,6 +140,7 @@ __all__ = [
     "Unary",
     "Var",
     "Pass",
+    "printed_lines",
     "run_passes",
     "Written",
     "as_bool",

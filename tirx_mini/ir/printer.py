@@ -240,6 +240,11 @@ class Printer(ExprPrinter):
 
     def func(self, func: PrimFunc) -> str:
         """Return the whole kernel, preceded by the required imports as comments."""
+        text = "\n".join(self.lines(func)) + "\n"
+        return _in_native(text) if self.as_written else text
+
+    def lines(self, func: PrimFunc) -> list[str]:
+        """Return the lines of the whole kernel in the language's own prefix; the first ones may hold several."""
         native = self.as_written = func.spelling == NATIVE and func.launch is None
         params = ",\n".join(_INDENT + self._param(p) for p in func.params)
         attrs = dict(func.attrs)
@@ -263,8 +268,7 @@ class Printer(ExprPrinter):
             )
         body += [self._tensor_map(tensor_map) for tensor_map in func.tensor_maps]
         lines = [_INDENT + line for line in body] + (self._entered(func.body) if native else self.stmt(func.body, 1))
-        text = "\n".join([*head, *(lines or [f"{_INDENT}pass"])]) + "\n"
-        return _in_native(text) if native else text
+        return [*head, *(lines or [f"{_INDENT}pass"])]
 
     def _entered(self, body: Stmt) -> list[str]:
         """Return the lines of a body; a trailing kernel scope extends to the end without its own block."""

@@ -8,7 +8,7 @@ from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
 from .sass import SassSummary, disassemble, summarise, summary_text
 from .timing import LaunchGraph
-from .toolchain import ToolchainError, device_arch, known_arch
+from .toolchain import ToolchainError, device_arch, known_arch, missing_compiler
 from .watchdog import KernelFailure, KernelFault, KernelTimeout
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "ToolchainError",
     "device_arch",
     "known_arch",
+    "missing_compiler",
     "KernelFailure",
     "KernelFault",
     "KernelTimeout",

@@ -66,13 +66,17 @@ class SassSummary:
         return sum(self.groups["local memory"].values())
 
 
-def disassemble(cubin: bytes) -> str:
-    """Return the machine code as nvdisasm prints it. Raises `ToolchainError` if nvdisasm is not installed."""
+def disassemble(cubin: bytes, line_info: bool = False) -> str:
+    """Return the machine code as nvdisasm prints it. Raises `ToolchainError` if nvdisasm is not installed.
+
+    line_info: with a comment where the source line changes, if the binary says so.
+    """
+    options = ["--print-code", *(["--print-line-info-inline"] if line_info else [])]
     tool = disassembler()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        run = subprocess.run([tool, "--print-code", path], capture_output=True, text=True, check=False)
+        run = subprocess.run([tool, *options, path], capture_output=True, text=True, check=False)
     if run.returncode:
         raise ToolchainError(f"nvdisasm failed: {run.stderr.strip()}")
     return run.stdout

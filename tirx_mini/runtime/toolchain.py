@@ -96,6 +96,16 @@ def disassembler() -> Path:
     return found
 
 
+def missing_compiler() -> str:
+    """Return the sentence on what PTX and machine code lack on this machine; "" where both can be made."""
+    try:
+        toolchain()
+        disassembler()
+    except ToolchainError as error:
+        return str(error)
+    return ""
+
+
 def _pathfinder(function: str, what: str) -> Path | None:
     """Return the result of NVIDIA's file search in pip and conda packages and, in newer versions, in toolkits."""
     search = getattr(load("cuda.pathfinder"), function, None)

@@ -12,9 +12,21 @@ limits the time, and reads no more than it expects. `Sandbox.missing` says what 
 `Sandbox.closed` whether files are out of reach.
 """
 
+from .imports import remember_lines, slow_packages
 from .limits import Limits
 from .lock import LOCKS
 from .process import Answered, Failed, LockedProcess, SandboxError
 from .sandbox import Sandbox, find_sandbox
 
-__all__ = ["LOCKS", "Answered", "Failed", "Limits", "LockedProcess", "Sandbox", "SandboxError", "find_sandbox"]
+__all__ = [
+    "LOCKS",
+    "Answered",
+    "Failed",
+    "Limits",
+    "LockedProcess",
+    "Sandbox",
+    "SandboxError",
+    "find_sandbox",
+    "remember_lines",
+    "slow_packages",
+]

@@ -16,6 +16,7 @@ from .frames import read_frame, write_frame
 from .imports import preload, remember_lines
 from .limits import Limits
 from .lock import lock
+from .refusal import innermost_line, refusal_of
 
 MOST_REQUEST = 1 << 20
 MOST_PAGE = 16_000
@@ -66,19 +67,27 @@ class _Builder:
     def __init__(self, file: Path, utils: Path) -> None:
         self._source = file.read_bytes()
         gate = preload(self._source, utils)
-        from tirx_mini.course import KernelFileError, load_factories
+        from tirx_mini.arguments import ArgumentError
+        from tirx_mini.course import KernelFileError, KernelRef, load_factories, load_kernel
         from tirx_mini.ir import IRModule, PrimFunc, TirxError
         from tirx_mini.saved import save_json
 
         remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
         gate.close(str(file))
         self._load, self._save = load_factories, save_json
-        self._kernel, self._explained, self._unusable = (PrimFunc, IRModule), TirxError, KernelFileError
+        self._load_one, self._reference = load_kernel, KernelRef
+        self._kernel, self._explained = (PrimFunc, IRModule), TirxError
+        self._unusable = KernelFileError, ArgumentError
         self._file = file
         self._loaded: dict[int | None, Mapping[str, Callable[..., Any]]] = {}
 
     def answer(self, request: Mapping[str, Any]) -> Answer:
-        """Respond to {"load": true}, or to a step (or a task's letter), a shape and a dtype; both have "sms"."""
+        """Respond to {"load": true}, or to a step (or a task's letter), a shape and a dtype; both have "sms".
+
+        A request with "text" has another text of the file, and names any kernel or factory in it.
+        """
+        if "text" in request:
+            return self._made_of_text(request)
         try:
             kernels = self._kernels(request["sms"])
             if request.get("load"):
@@ -90,6 +99,19 @@ class _Builder:
             return self._saved(name, kernel)
         except BaseException as error:  # SystemExit, too: only the parent ends this process
             return self._refusal(error)
+
+    def _made_of_text(self, request: Mapping[str, Any]) -> Answer:
+        """Respond to "text", "name", "shape", "constants" and "sms"; the text of a refusal is that of `refusal_of`."""
+        try:
+            remember_lines(str(self._file), request["text"])
+            kernel = self._load_one(
+                self._reference(self._file, request["name"]), shape=request["shape"] and tuple(request["shape"]),
+                sms=request["sms"], constants=request["constants"], source=request["text"].encode(),
+            )  # fmt: skip
+            return self._saved(request["name"], kernel)
+        except BaseException as error:
+            kind, text = self._refusal(error)
+            return kind, json.dumps(refusal_of(error, text, str(self._file)))
 
     def _kernels(self, sms: int | None) -> Mapping[str, Callable[..., Any]]:
         if sms not in self._loaded:
@@ -120,9 +142,6 @@ class _Builder:
 
     def _with_place(self, error: BaseException, text: str) -> str:
         """Return the last line of an exception's traceback, with the innermost line of the hand-in."""
-        line, trace = None, error.__traceback__
-        while trace is not None:
-            line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(self._file) else line
-            trace = trace.tb_next
+        line = innermost_line(error, str(self._file))
         said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        return said if line is None else f"{self._file.name}:{line}: {said}"
+        return said if not line else f"{self._file.name}:{line}: {said}"

@@ -13,7 +13,9 @@ class TooLong(ValueError):
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
-    """Send one message. Raises `OSError` if the reader has closed the stream."""
+    """Send one message. Raises `OSError` if the reader, or another thread here, has closed the stream."""
+    if stream.closed:
+        raise BrokenPipeError("the stream is closed")
     stream.write(_LENGTH.pack(len(data)) + data)
     stream.flush()
 
@@ -27,6 +29,8 @@ def read_frame(stream: IO[bytes], most: int) -> bytes:
 
 
 def _exactly(stream: IO[bytes], length: int) -> bytes:
+    if stream.closed:  # by another thread
+        raise EOFError
     data = stream.read(length)
     if len(data) < length:
         raise EOFError

@@ -36,7 +36,7 @@ ABSENT = ("torch", "triton", "pytest", "unittest", "matplotlib", "modal", "numpy
 
 _ROOMS = ("arguments", "hardware", "ir", "isa", "lang", "layout", "records", "saved", "script", "target")
 """The subpackages of tirx_mini for the language; all others are absent."""
-_COURSE = ("constants", "kernels", "shapes", "steps", "todos")
+_COURSE = ("constants", "kernel_ref", "kernels", "shapes", "steps", "todos")
 _LATE = ("_strptime", "encodings.ascii", "encodings.latin_1", "encodings.unicode_escape", "encodings.utf_16")
 """The modules that functions of Python's library import, on behalf of the caller if written in C."""
 _ROOT = "tirx_mini"
@@ -64,7 +64,7 @@ def preload(source: bytes, utils: Path) -> Gate:
             resolve(each.instructions)
     for each in _stand_ins():
         resolve(each.kernel_imports)
-        for name in each.kernel_modules if _imports(each.kernel_package, source) else ():
+        for name in each.kernel_modules if each.kernel_package in slow_packages(source) else ():
             importlib.import_module(name)
     _keep_lines(f"{_ROOT}.lang.")
     sys.modules["utils"] = _utils(utils)
@@ -77,8 +77,12 @@ def _stand_ins() -> list[Frontend]:
     return [each for each in frontends() if each.kernel_package]
 
 
+def slow_packages(source: bytes) -> frozenset[str]:
+    """Return the packages that a hand-in imports whose stand-ins take a second to import."""
+    return frozenset(each.kernel_package for each in _stand_ins() if _imports(each.kernel_package, source))
+
+
 def _imports(package: str, source: bytes) -> bool:
-    """Return whether a hand-in imports a package whose stand-in takes a second to import."""
     pattern = rf"^[ \t]*(?:from[ \t]+{package}\b|import[ \t][^#\n]*(?<!as )\b{package}\b)"
     return re.search(pattern.encode(), source, re.MULTILINE) is not None
 

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.kernels_ref.edits import SOURCES
-from tirx_mini.course import ConstantError, KernelRef, constants_of, converted, load_kernel, load_module
+from tirx_mini.course import (
+    ConstantError,
+    KernelRef,
+    constants_of,
+    converted,
+    lines_of_constants,
+    load_kernel,
+    load_module,
+)
 
 FILE = """
 BLK_M, BLK_N = 128, 64
@@ -88,3 +96,9 @@ def test_a_kernel_is_built_with_other_values_of_its_constants() -> None:
         return next(line for line in kernel.script().splitlines() if "Asmem =" in line)
 
     assert "(2, 128, 64)" in stages() and "(4, 128, 64)" in stages(PIPE_DEPTH=4)
+
+
+def test_constants_have_the_lines_of_their_values() -> None:
+    lines = {name: FILE.splitlines()[line - 1] for name, line in lines_of_constants(TREE, "factory").items()}
+    assert set(lines) == set(constants_of(TREE, "factory"))
+    assert lines["BLK_N"] == "BLK_M, BLK_N = 128, 64" and lines["EXTRA"].strip() == "EXTRA = 16"

@@ -66,6 +66,16 @@ def test_an_error_inside_a_device_function_is_at_its_call() -> None:
 
 
 @pytest.mark.compiler
+def test_each_line_of_a_statement_is_that_of_the_kernel() -> None:
+    """A statement that becomes several lines does not count on to the lines below it."""
+    A = vector("A", 4)
+    puts = [put(A, index, const(1.0, "float32"), line=line) for index, line in enumerate((7, 7, 7, 8))]
+    directed = cuda_source(func(*puts, params=(A,)), line_directives=True)
+    lines = directed.text.splitlines()
+    stores = [number for number, line in enumerate(lines) if line.strip().startswith("A[")]
+    assert [lines[number - 1].split()[1] for number in stores] == ["7", "7", "7", "8"]
+
+
 def test_with_line_directives_errors_name_the_kernels_file() -> None:
     A = vector("A", 4)
     kernel = func(put(A, 1, const(2.0, "float32"), line=8), params=(A,))

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from .drill import Dealt, Drill, Symptom, deal, edited
 from .first_steps import FIRST_STEPS
 from .hopper import HOPPER_STEPS
-from .judge import SLACK, Attempt, attempt, first_finding, observe, placed
+from .judge import SLACK, Attempt, attempt, first_finding, judged, observe, placed
 from .last_steps import LAST_STEPS
 from .session import OPEN, REPAIRED, SHOWN, Session, answered, session, standings, write_new
 
@@ -24,6 +24,6 @@ DRILLS: Mapping[str, tuple[Drill, ...]] = MappingProxyType({
 
 __all__ = [
     "DRILLS", "OPEN", "REPAIRED", "SHOWN", "SLACK", "Attempt", "Dealt", "Drill", "Session", "Symptom", "answered",
-    "attempt", "deal", "edited", "first_finding", "observe", "placed", "session", "standings",
+    "attempt", "deal", "edited", "first_finding", "judged", "observe", "placed", "session", "standings",
     "write_new",
 ]  # fmt: skip

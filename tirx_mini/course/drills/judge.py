@@ -53,7 +53,11 @@ def observe(dealt: Dealt, path: Path) -> OnChip:
 
 def attempt(dealt: Dealt, path: Path) -> Attempt:
     """Judge the kernel in a file. Raises as `observe` does."""
-    found = observe(dealt, path)
+    return judged(observe(dealt, path))
+
+
+def judged(found: OnChip) -> Attempt:
+    """Judge the outcome of a drill's kernel, which has the time of the kernel without the mistake."""
     report = found.checked.report
     if found.outcome is not Outcome.RIGHT:
         return Attempt(found, "the kernel still fails")

@@ -4,7 +4,7 @@ from .against import Comparison, Difference, Run, as_data, compare, run_of
 from .against_text import against_text
 from .choice import FIRST, SLOWEST, ctas_shown
 from .marks import Heading
-from .page import page_html
+from .page import page_data, page_html
 from .svg import against_svg, timeline_svg
 from .text import timeline_text
 from .trace_events import trace_json
@@ -22,6 +22,7 @@ __all__ = [
     "as_data",
     "compare",
     "ctas_shown",
+    "page_data",
     "page_html",
     "run_of",
     "timeline_svg",

@@ -37,6 +37,29 @@ def page_html(
         cycles; by default a few pipeline steps, or all of two runs.
     Raises `ValueError` for a run without a timeline.
     """
+    title, data = _title_and_data(report, against, spec, shape, ctas, window)
+    parts = {
+        "title": escape(title),
+        "style": _asset("style.css"),
+        "script": _asset("page.js").replace("</script", "<\\/script"),
+        "data": data,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def page_data(report: Report, *, spec: GpuSpec | None = None, shape: str = "") -> str:
+    """Return the data that a page of the run embeds, for another page with its script. Raises as `page_html` does."""
+    return _title_and_data(report, None, spec, shape, (), None)[1]
+
+
+def _title_and_data(
+    report: Report,
+    against: Report | None,
+    spec: GpuSpec | None,
+    shape: str,
+    ctas: Sequence[int],
+    window: tuple[float, float] | None,
+) -> tuple[str, str]:
     runs: list[RunData] = []
     for each in (report,) if against is None else (against, report):
         run_of(each, spec)  # raises for a run without a timeline
@@ -51,13 +74,7 @@ def page_html(
         "window": window or (runs[0].window() if against is None else None),
         "differences": [] if against is None else compare(run_of(against, spec), run_of(report, spec)).sentences,
     }
-    parts = {
-        "title": escape(title),
-        "style": _asset("style.css"),
-        "script": _asset("page.js").replace("</script", "<\\/script"),
-        "data": packed(header, [run.payload for run in runs]),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+    return title, packed(header, [run.payload for run in runs])
 
 
 def _asset(name: str) -> str:

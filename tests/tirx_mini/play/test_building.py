@@ -1,0 +1,128 @@
+"""A text becomes IR in a sandbox, whatever it tries; and which locks a machine must have for texts nobody asked for."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tirx_mini.play.building import Build, Builders, Job, NotBuilt, missing_locks
+from tirx_mini.sandbox import LOCKS, Sandbox
+from tirx_mini.saved import load_json
+
+SHAPE = (256, 256, 128)
+SMALL = """
+from tirx_mini.script import tirx as Tx
+WIDTH = 4
+def make(M, N, K):
+    @Tx.prim_func(tirx=True)
+    def kernel(A: Tx.Buffer((M, WIDTH), "float16")):
+        with Tx.kernel():
+            A[0, 0] = Tx.cast(0, "float16")
+    return kernel
+"""
+
+
+def refused(builders: Builders, text: str, kernel: str = "make") -> NotBuilt:
+    with pytest.raises(NotBuilt) as error:
+        Build(builders).made(Job(text, kernel, SHAPE, {}))
+    return error.value
+
+
+def test_any_factory_is_built_with_other_constants(builders: Builders) -> None:
+    built = Build(builders).made(Job(SMALL, "make", SHAPE, {"WIDTH": 8}))
+    kernel = load_json(built.ir, {built.path: "gemm_kernels.py"})
+    assert kernel.params[0].shape == (256, 8)
+    assert kernel.span is not None and kernel.span.user.file == "gemm_kernels.py"
+
+
+def test_a_mistake_has_its_line_code_and_help(builders: Builders, step4: str) -> None:
+    text = step4.replace("Tx.gemm_async", "Tx.gemm_asynk")
+    error = refused(builders, text, "hgemm_v4")
+    line = text[: text.index("Tx.gemm_asynk")].count("\n") + 1
+    assert error.kind == "error"
+    assert (error.finding["code"], error.finding["line"]) == ("TX403", line)
+    assert "gemm_async" in error.finding["help"]
+    assert str(builders.path.parent) not in error.finding["text"]
+
+
+def test_an_open_todo_is_said(builders: Builders) -> None:
+    text = SMALL.replace('A[0, 0] = Tx.cast(0, "float16")', "...")
+    error = refused(builders, text)
+    assert (error.kind, error.finding["code"]) == ("todo", "TX402")
+
+
+def test_text_that_is_not_python_is_marked_where_it_ends_to_be(builders: Builders) -> None:
+    finding = refused(builders, "x = 1\ndef f(:\n").finding
+    assert finding["line"] == 2 and finding["title"].startswith("the text is not Python")
+
+
+def test_an_exception_is_marked_at_its_line_of_the_text(builders: Builders) -> None:
+    text = SMALL.replace("    return kernel", "    return {}['missing']")
+    finding = refused(builders, text).finding
+    assert finding["line"] == text.splitlines().index("    return {}['missing']") + 1
+    assert "KeyError" in finding["title"]
+
+
+def test_what_is_no_kernel_is_said(builders: Builders) -> None:
+    assert "it returned int" in refused(builders, "def make(M, N, K): return 3").finding["title"]
+    assert "defines no make" in refused(builders, "x = 1").finding["title"]
+
+
+def test_a_text_that_never_ends_is_ended_after_two_seconds(builders: Builders) -> None:
+    error = refused(builders, "while True: pass")
+    assert error.kind == "time" and error.finding["title"] == "make took longer than 2 s"
+
+
+def test_a_text_that_takes_all_memory_is_refused(builders: Builders) -> None:
+    assert refused(builders, "x = bytearray(1 << 40)").kind == "memory"
+
+
+@pytest.mark.parametrize("attack", [
+    "open('/etc/passwd')", "open('pwned', 'w')", "import socket", "import os; os.fork()", "import os; os.kill(1, 9)",
+    "import subprocess", "import os; os.listdir('/')",
+])  # fmt: skip
+def test_a_text_cannot_reach_out(builders: Builders, attack: str) -> None:
+    if missing_locks(builders._sandbox):
+        pytest.skip("this machine lacks a lock")
+    assert refused(builders, attack).kind in ("error", "python")
+    assert list(builders.path.parent.iterdir()) == [builders.path]
+
+
+def test_a_text_can_answer_lies_and_they_are_only_text(builders: Builders) -> None:
+    lie = """
+import sys
+class Lie(Exception):
+    pass
+Lie.__module__ = "tirx_mini.ir.span"
+error = Lie("no")
+class D: message, code, hint, notes, span = "<img src=x onerror=alert(1)>", 7, None, (), None
+error.diagnostic = D
+raise error
+"""
+    finding = refused(builders, lie).finding
+    assert isinstance(finding["title"], str) and finding["line"] >= 0 and finding["code"] in (None, "TX401")
+
+
+def test_a_build_is_cancelled_from_another_thread(builders: Builders) -> None:
+    build = Build(builders)
+    timer = threading.Timer(0.3, build.cancel)
+    timer.start()
+    with pytest.raises(NotBuilt) as error:
+        build.made(Job("while True: pass", "make", SHAPE, {}))
+    assert error.value.kind in ("ended", "killed")  # not "time": its limit had not passed
+    timer.join()
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_without_any_one_lock_a_text_is_not_executed_unasked(lock: str) -> None:
+    assert missing_locks(Sandbox("all", None, LOCKS)) == []
+    others = tuple(each for each in LOCKS if each != lock)
+    assert len(missing_locks(Sandbox("fewer", "/usr/bin/bwrap", others))) == 1
+
+
+def test_a_spare_imports_what_the_last_text_needed(builders: Builders, tmp_path: Path) -> None:
+    text = SMALL.replace("from tirx_mini.script import tirx as Tx", "from tvm.script import tirx as Tx")
+    for _ in range(2):
+        assert '"kernel"' in Build(builders).made(Job(text, "make", SHAPE, {})).ir

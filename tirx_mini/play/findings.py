@@ -1,0 +1,78 @@
+"""Findings as the page receives them: JSON objects with lines and columns from 1, and without paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tirx_mini.diagnose import Finding
+from tirx_mini.ir import Span
+from tirx_mini.report import WIDTH, finding_page, plain
+
+Data = dict[str, Any]
+
+_MOST_TEXT = 20_000
+_PLACES = ("line", "column", "end_line", "end_column")
+
+
+def finding_data(finding: Finding, file: str, consequence: bool = False) -> Data:
+    """Return a finding. file: that of the editor; places in other files have no lines.
+
+    consequence: whether it follows from another finding.
+    """
+    related = [{"line": _line(span, file), "text": text} for text, span in finding.details.get("notes", ())]
+    related += [{"line": _line(role.span, file), "text": str(role)} for role in finding.details.get("stuck", ())]
+    return {
+        "code": finding.code, "severity": finding.severity, **_place(finding.span, file), "title": finding.message,
+        "text": plain(finding_page(finding), WIDTH), "help": finding.details.get("hint") or "", "related": related,
+        "edit": None, "rule": finding.about.rule, "happened": finding.happened, "consequence": consequence,
+    }  # fmt: skip
+
+
+def refusal_data(refusal: object, title: str) -> Data:
+    """Return what a sandboxed process says of a text as a finding; none of its fields is trusted.
+
+    title: for a refusal without one.
+    """
+    given: Mapping[Any, Any] = refusal if isinstance(refusal, dict) else {}
+    notes = given.get("notes")
+    related = [
+        {"line": _number(note[1]), "text": _text(note[0])}
+        for note in (notes if isinstance(notes, list) else ())
+        if isinstance(note, list) and len(note) == 2
+    ]
+    title = _text(given.get("title")) or title
+    return {
+        "code": _text(given.get("code")) or None, "severity": "error",
+        **{name: _number(given.get(name)) for name in _PLACES},
+        "title": title, "text": _text(given.get("text")) or title, "help": _text(given.get("help")),
+        "related": related, "edit": None, "rule": "", "happened": True, "consequence": False,
+    }  # fmt: skip
+
+
+def syntax_data(error: Exception) -> Data:
+    """Return why a text is no Python as a finding; of a NUL, Python gives no place."""
+    syntax = error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+    places = (syntax.lineno, syntax.offset, syntax.end_lineno or syntax.lineno, syntax.end_offset)
+    title = f"the text is not Python: {syntax.msg}"
+    return refusal_data({**dict(zip(_PLACES, places, strict=True)), "text": title}, title)
+
+
+def _place(span: Span | None, file: str) -> dict[str, int]:
+    if span is None or span.user.file != file:
+        return dict.fromkeys(_PLACES, 0)
+    user = span.user
+    numbers = user.line, user.column + 1, user.end_line or user.line, user.end_column + 1
+    return dict(zip(_PLACES, numbers, strict=True))
+
+
+def _line(span: Span | None, file: str) -> int:
+    return span.user.line if span is not None and span.user.file == file else 0
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 31 else 0
+
+
+def _text(value: object) -> str:
+    return value[:_MOST_TEXT] if isinstance(value, str) else ""

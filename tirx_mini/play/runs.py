@@ -1,0 +1,164 @@
+"""Runs: a text is built and simulated in two processes, and its events are told as they come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from tirx_mini.worker import ProcessEnded
+
+from .asked import RunRequest
+from .building import BUILD_S, Build, Builders, Built, Job, NotBuilt
+from .course_runs import SEALED, DrillFix
+from .events import failed_event
+from .findings import Data, syntax_data
+from .kernels import NO_PYTHON, constants_in
+from .simulating import MEMORY_MB, RUNS, SIMULATE_S, STAGES, Simulation, Simulators, Task
+from .spares import SparesClosed
+
+MOST_RUNS = 2
+"""The maximum number of runs at the same time; a further one ends the oldest."""
+_KEPT = 8
+"""The number of runs whose events are kept, for pages and for what course mode reveals."""
+
+Tell = Callable[[Data], None]
+Told = Callable[["Data | None"], None]
+
+
+class Run:
+    """One run. `work` executes it in a thread of its own; `cancel` ends its processes from any other thread."""
+
+    def __init__(
+        self, number: int, request: RunRequest, build: Build, simulation: Simulation, file: str, fix: DrillFix | None
+    ) -> None:
+        self.number, self.request = number, request
+        self.events: list[Data] = []
+        """The events that were told, without progress."""
+        self.sealed: Data | None = None
+        """What course mode tells step by step."""
+        self._build, self._simulation = build, simulation
+        self._file, self._fix = file, fix
+        self._cancelled = False
+
+    def work(self, tell: Tell) -> None:
+        """Build and simulate, and tell each event; the last one is "done"."""
+        begun = time.monotonic()
+        self._tell(tell, {
+            "event": "started", "run": self.number, "limits": {"build": BUILD_S, "simulate": SIMULATE_S},
+        })  # fmt: skip
+        try:
+            self._simulate(self._built(tell), tell)
+        except NotBuilt as error:
+            self._tell(tell, failed_event("build", str(error), error.finding, error.kind))
+        except TimeoutError:
+            said = f"the simulation took longer than {SIMULATE_S:g} s: try smaller sizes, or fewer SMs"
+            self._tell(tell, failed_event("simulate", said, kind="time"))
+        except ProcessEnded as error:
+            said = f"the process that simulates ended, perhaps for want of memory (status {error.status})"
+            self._tell(tell, failed_event("simulate", said, kind="ended"))
+        except SparesClosed:
+            return
+        except Exception as error:
+            said = f"the simulator failed: {type(error).__name__}: {error}"
+            self._tell(tell, failed_event("simulate", said, kind="failed"))
+        self._tell(tell, {"event": "done", "seconds": time.monotonic() - begun})
+
+    def cancel(self) -> None:
+        """End the run and its processes."""
+        self._cancelled = True
+        self._build.cancel()
+        self._simulation.cancel()
+
+    def event(self, name: str) -> Data | None:
+        """Return the latest event of a name."""
+        return next((event for event in reversed(self.events) if event["event"] == name), None)
+
+    def stages(self) -> list[Data]:
+        """Return the events of the stages."""
+        return [event for event in self.events if event["event"] == "stage"]
+
+    def whole(self, stages: Sequence[Data]) -> list[Data]:
+        """Return the events with these stages in the place of the run's own."""
+        mine = [event for event in self.events if event["event"] != "stage"]
+        return [*mine[:-1], *stages, *mine[-1:]]  # the last one is "done"
+
+    def _built(self, tell: Tell) -> Built:
+        asked, begun = self.request, time.monotonic()
+        try:
+            constants = constants_in(asked.text, asked.kernel)
+        except NO_PYTHON as error:
+            raise NotBuilt("parse", syntax_data(error)) from None
+        built = self._build.made(Job(asked.text, asked.kernel, asked.shape, asked.constants, asked.sms))
+        seconds = time.monotonic() - begun
+        self._tell(tell, {"event": "built", "seconds": seconds, "constants": constants})
+        return built
+
+    def _simulate(self, built: Built, tell: Tell) -> None:
+        asked = self.request
+        task = Task(
+            built.ir, built.path, self._file, asked.text, asked.kernel, asked.gpu, asked.sms, asked.want,
+            sealed=asked.course, fix=self._fix, memory_mb=MEMORY_MB,
+        )  # fmt: skip
+        if asked.want & {*RUNS, *STAGES}:
+            self._simulation.run(task, lambda event: self._tell(tell, event), SIMULATE_S)
+
+    def _tell(self, tell: Tell, event: Data) -> None:
+        if self._cancelled:
+            return
+        if event["event"] == SEALED:
+            self.sealed, event = event, event["verdict"]
+        if event["event"] != "progress":
+            self.events.append(event)
+        tell(event)
+
+
+class Runs:
+    """The runs of a server, by number from 1."""
+
+    def __init__(self, builders: Builders, simulators: Simulators, file: str) -> None:
+        self._builders, self._simulators, self._file = builders, simulators, file
+        self._lock = threading.Lock()
+        self._last = 0
+        self._live: OrderedDict[int, Run] = OrderedDict()
+        self._kept: OrderedDict[int, Run] = OrderedDict()
+
+    def start(self, request: RunRequest, tell: Told, fix: DrillFix | None = None) -> Run:
+        """Start a run in a thread; its events are told there, and None after the last one."""
+        with self._lock:
+            self._last += 1
+            run = Run(self._last, request, Build(self._builders), Simulation(self._simulators), self._file, fix)
+            oldest = [self._live.popitem(last=False)[1] for _ in range(len(self._live) - MOST_RUNS + 1)]
+            self._live[run.number] = self._kept[run.number] = run
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        for each in oldest:
+            each.cancel()
+        threading.Thread(target=self._work, args=(run, tell), daemon=True).start()
+        return run
+
+    def finished(self, request: RunRequest) -> Run:
+        """Return a run that was executed in this thread, for its events."""
+        run = Run(0, request, Build(self._builders), Simulation(self._simulators), self._file, None)
+        run.work(lambda _: None)
+        return run
+
+    def run(self, number: object) -> Run | None:
+        """Return a run, also one that has ended, unless many have followed it."""
+        return self._kept.get(number) if isinstance(number, int) else None
+
+    def close(self) -> None:
+        """End all runs."""
+        with self._lock:
+            live, self._live = self._live, OrderedDict()
+        for run in live.values():
+            run.cancel()
+
+    def _work(self, run: Run, tell: Told) -> None:
+        try:
+            run.work(tell)
+        finally:
+            tell(None)
+            with self._lock:
+                self._live.pop(run.number, None)
