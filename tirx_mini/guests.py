@@ -9,6 +9,7 @@ from dataclasses import field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from tirx_mini.records import dataclass
@@ -25,10 +26,12 @@ class Frontend:
     modules: public names of its modules, each with the module that has it.
     functions: public functions of the package `tirx_mini`, each with the function that it is.
     suffixes: of files with programs that a command line launches, with the arguments that it gives.
+    launches: a pattern that occurs in the text of Python programs whose launches are simulated, as they are.
     mentions: a pattern that occurs in the text of files with programs in the language.
     dialect, lower: the attribute of its functions, and what makes IR of one for an architecture.
     targets: what compiles for a kind of target that the core has none for.
     imports: by the package that its programs import, a context in which they find ours.
+    hosts: by a package that its programs import, a context in which that package launches kernels here.
     kernel_package, kernel_imports, kernel_modules: a package from which kernel files import the course's own dialect,
         a context in which it is found, and the modules that stand for it.
     commands: its commands, each with a summary and its module, which has `main(argv)`.
@@ -43,11 +46,13 @@ class Frontend:
     modules: Mapping[str, str] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
     suffixes: tuple[str, ...] = ()
+    launches: str = ""
     mentions: str = ""
     dialect: str = ""
     lower: str = ""
     targets: Mapping[str, str] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
     kernel_package: str = ""
     kernel_imports: str = ""
     kernel_modules: tuple[str, ...] = ()
@@ -56,6 +61,14 @@ class Frontend:
     programs: str = ""
     examine: str = ""
     instructions: str = ""
+
+    def launched(self, path: Path) -> bool:
+        """Return whether a file has a suffix of the language, or is a Python program that launches its kernels."""
+        if path.suffix in self.suffixes:
+            return True
+        if not self.launches or path.suffix != ".py" or not path.is_file():
+            return False
+        return re.search(self.launches, path.read_text(encoding="utf-8", errors="replace")) is not None
 
     def mentioned(self, text: str) -> bool:
         """Return whether a file with this text may contain programs in the language."""

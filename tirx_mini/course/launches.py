@@ -47,9 +47,9 @@ class LaunchedFiles(Protocol):
 
 
 def launched_with(program: str) -> LaunchedFiles | None:
-    """Return the front end that launches a program, by the suffix of its file; None for any other program."""
+    """Return the front end that launches a program, by its file; None for any other program."""
     for each in frontends():
-        if Path(file_and_name(program)[0]).suffix in each.suffixes:
+        if each.launched(Path(file_and_name(program)[0])):
             return resolve(each.programs)()
     return None
 

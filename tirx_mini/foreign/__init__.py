@@ -18,6 +18,7 @@ from tirx_mini.guests import (
 )
 
 from .absent import Absent, AbsentModule, in_import
+from .after_import import once_imported
 from .modules import install_public_names
 
 if TYPE_CHECKING:  # imported where they are needed
@@ -35,6 +36,7 @@ __all__ = [
     "install_public_names",
     "kernel_imports",
     "language_of",
+    "once_imported",
     "public_function",
     "resolve",
     "scripts",

@@ -15,7 +15,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tirx_mini.guests import frontends, resolve
+from tirx_mini.hardware import DEFAULT_GPU, GPUS
 
+from .simulated_device import GPU_VARIABLE
 from .torch_on_host import gpu_or_simulator
 
 _STUB = """from tirx_mini.foreign.scripts import stand_in
@@ -43,6 +45,8 @@ def in_place_of(packages: Collection[str]) -> Iterator[None]:
             if package in packages:
                 entered.enter_context(resolve(context)())
         entered.enter_context(gpu_or_simulator(children=stubs))
+        for context in {context for each in frontends() for context in each.hosts.values()}:
+            entered.enter_context(resolve(context)())
         yield
 
 
@@ -84,14 +88,12 @@ def run_script(argv: Sequence[str] | None, program: str, packages: Collection[st
         return 2
     before, path = sys.argv, list(sys.path)
     try:
-        with in_place_of(packages), patch.dict(os.environ, {_STRICT: "1"} if options.strict else {}):
+        with patch.dict(os.environ, _variables(options)), in_place_of(packages):
             if given[0] == "-m":
                 sys.argv = list(given[1:])
                 runpy.run_module(given[1], run_name="__main__", alter_sys=True)
             else:
-                sys.argv = list(given)
-                sys.path.insert(0, str(Path(given[0]).resolve().parent))  # as Python does for a script
-                runpy.run_path(given[0], run_name="__main__")
+                execute(given)
     except (TirxError, LayoutError) as error:
         print(explained(error), file=sys.stderr)
         return 1
@@ -109,6 +111,18 @@ def run_script(argv: Sequence[str] | None, program: str, packages: Collection[st
     return 0
 
 
+def execute(given: Sequence[str]) -> None:
+    """Execute a script as Python does. given: the script and its arguments."""
+    folder = str(Path(given[0]).resolve().parent)
+    with patch.object(sys, "argv", list(given)), patch.object(sys, "path", [folder, *sys.path]):
+        runpy.run_path(given[0], run_name="__main__")
+
+
+def _variables(options: argparse.Namespace) -> Mapping[str, str]:
+    """Return the environment variables of the options, which child processes inherit."""
+    return {**({_STRICT: "1"} if options.strict else {}), **({GPU_VARIABLE: options.gpu} if options.gpu else {})}
+
+
 def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
@@ -119,6 +133,10 @@ def _parser(program: str, packages: Collection[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--strict", action="store_true",
         help="end at errors that need another order of events than the run had, too; by default they are warnings",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gpu", choices=sorted(GPUS), metavar="GPU",
+        help=f"the GPU to simulate: {', '.join(sorted(GPUS))} (default: that of this machine, or {DEFAULT_GPU})",
     )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="a script, with its arguments")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextvars import ContextVar
 from typing import Any
 
@@ -20,6 +21,10 @@ CLOCK: ContextVar[Clock] = ContextVar("clock", default=Clock())  # noqa: B039 - 
 """The clock that launches advance."""
 
 
+GPU_VARIABLE = "TIRX_MINI_GPU"
+"""The environment variable that names the GPU to simulate, also in child processes."""
+
+
 class Timed(list[Any]):
     """The latest launch report, whose assignment advances the clock of the simulated device."""
 
@@ -29,12 +34,15 @@ class Timed(list[Any]):
 
 
 def simulated_gpu(kind: str = "cuda", detail: str | None = None) -> GpuSpec | None:
-    """Return the GPU to simulate for a target, or None if this machine has a GPU for it.
+    """Return the GPU to simulate for a target, or None if this machine has a GPU for it and no other is chosen.
 
     kind, detail: of a `Target`.
     """
     if kind == "sim":
         return gpu_spec(detail or DEFAULT_GPU)
+    chosen = os.environ.get(GPU_VARIABLE)
+    if chosen and (detail is None or same_generation(gpu_spec(chosen).arch, detail)):
+        return gpu_spec(chosen)
     from tirx_mini.runtime import device_arch  # takes a second where there is a driver
 
     here = device_arch()

@@ -7,17 +7,14 @@ read the clock of `simulated_device.CLOCK`.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -26,6 +23,7 @@ from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
+from .after_import import once_imported
 from .simulated_device import CLOCK, Clock, simulated_gpu
 
 MEMORY_BYTES = 180 << 30
@@ -172,30 +170,6 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
 # -- What programs see -------------------------------------------------------------------------------------------------
 
 
-class _AfterTorch(MetaPathFinder, Loader):
-    """Calls a function after PyTorch is imported, so that scripts without PyTorch do not import it."""
-
-    def __init__(self, then: Callable[[], None]) -> None:
-        self._then = then
-        self._loader: Any = None
-
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if fullname != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
-        if spec is not None:
-            self._loader, spec.loader = spec.loader, self
-        return spec
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        self._then()
-
-
 @contextmanager
 def gpu_or_simulator(children: Mapping[str, str] | None = None) -> Iterator[None]:
     """Enable GPU programs within the block, on this machine's GPU, or with "cuda" as host memory.
@@ -209,13 +183,7 @@ def gpu_or_simulator(children: Mapping[str, str] | None = None) -> Iterator[None
         if gpu is not None:
             token = CLOCK.set(Clock())
             stack.callback(CLOCK.reset, token)
-            patched = stack.enter_context(ExitStack())
-            if sys.modules.get("torch") is not None:
-                patched.enter_context(torch_on_host(gpu))
-            else:
-                finder = _AfterTorch(lambda: patched.enter_context(torch_on_host(gpu)))
-                sys.meta_path.insert(0, finder)
-                stack.callback(lambda: finder in sys.meta_path and sys.meta_path.remove(finder))
+            stack.enter_context(once_imported("torch", lambda: torch_on_host(gpu)))
         yield
 
 

@@ -27,6 +27,8 @@ FRONTENDS = (
         "PTX",
         functions={"read_cuda": "ptx.cuda:read_cuda", "read_ptx": "ptx.programs:read_ptx"},
         suffixes=(".ptx", ".cu"),
+        launches=r"@(?:triton|gluon)\.jit\b",
+        hosts={"triton": "ptx.triton:launched_here"},
         programs="ptx.files:PtxFiles",
     ),
     Frontend(

@@ -273,6 +273,7 @@ class TensorMap:
     swizzle: the swizzle span, in bytes: 0, 32, 64 or 128.
     l2_promotion: the granularity of L2 fetches, in bytes.
     nan_fill: whether elements outside the tensor are NaN in a load, instead of zero.
+    offset: of the first element in the buffer, in bytes.
     span: the copy that needs the tensor map.
     """
 
@@ -285,6 +286,7 @@ class TensorMap:
     l2_promotion: int = 128
     span: Span | None = None
     nan_fill: bool = False
+    offset: int = 0
 
     @property
     def rank(self) -> int:

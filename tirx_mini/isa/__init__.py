@@ -75,10 +75,12 @@ from .requests import GENERIC_BITS, GENERIC_LOCAL, GENERIC_SHARED, MemoryAccess,
 from .scalar import Scalar, bits_as, next_words, scalar
 from .spelling import Reading, continuations, opcode_of, readings
 from .table import NAMES, TABLE, Overloads, instruction_of, instructions, masked_at_run_time
+from .tensormap import MapFields, decode_tensor_map
 from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
+    "decode_tensor_map", "MapFields",
     "Addresses",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",
     "Completion", "DivergentThread", "FRAGMENT_REGISTERS", "FaultKind", "Format", "GENERIC_BITS", "GENERIC_LOCAL",

@@ -415,7 +415,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     # -- copies
 
     def tma_load(
-        self, thread: ThreadT, tensor_map: TensorMap, dst: int, bar: int, coords: Sequence[int], cta_mask: int,
+        self, thread: ThreadT, tensor_map: TensorMap | int, dst: int, bar: int, coords: Sequence[int], cta_mask: int,
         cta_group: int, rows: bool, /,
     ) -> None:
         """Begin to copy the box at `coords`, innermost first, to `dst`; its bytes complete on `bar`.
@@ -426,7 +426,8 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         ...  # fmt: skip
 
     def tma_store(
-        self, thread: ThreadT, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool, /
+        self, thread: ThreadT, tensor_map: TensorMap | int, src: int, coords: Sequence[int], reduce: str | None,
+        rows: bool, /,
     ) -> None:
         """Begin to copy `src` to the box at `coords`, in the open bulk group.
 

@@ -12,7 +12,7 @@ from .operands import any_value
 NOT_IN_TABLE = frozenset(
     """
     barrier.cta brkpt getctarank isspacep istypep ldu mma.sp multimem prefetchu stackrestore stacksave suld sured sust
-    tcgen05.mma.sp tensormap tex tld4 txq wmma
+    tcgen05.mma.sp tex tld4 txq wmma
     """.split()
 )
 """The PTX instructions, or parts of their names, that the table lacks, by their names in a kernel."""

@@ -141,7 +141,7 @@ TmemAddress = Annotated[
 Registers = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.WRITE)]
 SourceRegisters = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.READ)]
 UpdatedRegisters = Annotated[RegisterOperand, _operand(OperandKind.REGISTERS, None, _REGISTERS, Access.UPDATE)]
-TensorMapHandle = Annotated[TensorMap, _operand(OperandKind.TENSOR_MAP, "tensormap", "a tensor map")]
+TensorMapHandle = Annotated["TensorMap | int", _operand(OperandKind.TENSOR_MAP, "tensormap", "a tensor map")]
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from . import (
     tcgen05,
     tcgen05_forms,
     tcgen05_scaled,
+    tensormap,
     timer,
     tma,
     vote,
@@ -50,8 +51,8 @@ from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed,
-    doubles, roots, cvt, tma, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled, multicast,
-    launch_control, timer, debug, opaque,
+    doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
+    multicast, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The instruction modules, in table order."""
 

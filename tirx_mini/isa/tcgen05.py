@@ -210,16 +210,16 @@ def tcgen05_commit(
         gpu.commit(thread, barriers, cta_group)
 
 
-_SHAPES: dict[str, int] = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
+_SHAPES: dict[str, int] = {"32x32b": 1, "16x32bx2": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
 """The number of registers of each thread for one repetition (.xN)."""
 
 
-def _registers(shape: str, num: int) -> int:
+def _registers(shape: str, num: int, **_: object) -> int:
     return num * _SHAPES[shape]
 
 
 @cache
-def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
+def _places(shape: str, num: int, half: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (lane, column) of register r of thread t, int[num registers, 32], relative to warp lanes and address.
 
     PTX ISA: "tcgen05 data movement shape" (matrix fragments).
@@ -228,20 +228,23 @@ def _places(shape: str, num: int) -> tuple[np.ndarray, np.ndarray]:
     r = np.arange(num * _SHAPES[shape])[:, None]
     if shape == "32x32b":
         return np.broadcast_to(t, (len(r), 32)), np.broadcast_to(r, (len(r), 32))
+    if shape == "16x32bx2":  # threads 16 to 31: the same lanes, `half` columns further
+        return np.broadcast_to(t % 16, (len(r), 32)), r + half * (t // 16)
     if shape == "16x64b":  # thread 4i + 2j + k: column j of row i + 8k
         return np.broadcast_to(t // 4 + 8 * (t % 2), (len(r), 32)), 2 * r + t // 2 % 2
     row, quad = t // 4, t % 4
     if shape == "16x128b":  # registers 2i, 2i + 1: rows 0-7 and 8-15 of four columns
         return row + 8 * (r % 2), 4 * (r // 2) + quad
-    pair, half, column = r // 4, r // 2 % 2, r % 2
-    return row + 8 * half, 8 * pair + 2 * quad + column
+    pair, lower, column = r // 4, r // 2 % 2, r % 2
+    return row + 8 * lower, 8 * pair + 2 * quad + column
 
 
 def _moved(direction: str) -> Callable[..., str]:
-    def template(shape: str, num: int) -> str:
+    def template(shape: str, num: int, half: int) -> str:
+        split = ", {half}" if shape == "16x32bx2" else ""
         if direction == "ld":
-            return f"tcgen05.ld.sync.aligned.{shape}.x{num}.b32 {{{{dst}}}}, [{{addr}}];"
-        return f"tcgen05.st.sync.aligned.{shape}.x{num}.b32 [{{addr}}], {{{{src}}}};"
+            return f"tcgen05.ld.sync.aligned.{shape}.x{num}.b32 {{{{dst}}}}, [{{addr}}]{split};"
+        return f"tcgen05.st.sync.aligned.{shape}.x{num}.b32 [{{addr}}]{split}, {{{{src}}}};"
 
     return template
 
@@ -263,14 +266,16 @@ def tcgen05_ld(
     dst: Registers,
     addr: TmemAddress,
     *,
-    shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
+    shape: Literal["32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
+    half: int = 0,
 ) -> None:
     """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
-    32x32b: register i of thread t is column i of lane t.
+    32x32b: register i of thread t is column i of lane t. 16x32bx2: threads 16 to 31 access the lanes of threads 0 to
+    15 again, `half` columns further.
     """
-    lanes, columns = _places(shape, num)
+    lanes, columns = _places(shape, num, half)
     gpu.tmem_load(thread, thread.uniform(addr, "the address"), lanes, columns, dst)
 
 
@@ -291,11 +296,12 @@ def tcgen05_st(
     addr: TmemAddress,
     src: SourceRegisters,
     *,
-    shape: Literal["32x32b", "16x64b", "16x128b", "16x256b"] = "32x32b",
+    shape: Literal["32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"] = "32x32b",
     num: int = 1,
+    half: int = 0,
 ) -> None:
     """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st."""
-    lanes, columns = _places(shape, num)
+    lanes, columns = _places(shape, num, half)
     gpu.tmem_store(thread, thread.uniform(addr, "the address"), lanes, columns, src)
 
 

@@ -76,11 +76,14 @@ def hinted(text: str, cta_mask: int | str, cache_hint: str, cache_policy: int = 
     return "\n".join(["{", *moves, f"    {text};", "}"])
 
 
-def load_text(dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, load_mode: str, cache_policy: int) -> str:
+def load_text(
+    dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, load_mode: str, cache_policy: int,
+    dst_space: str = "shared::cluster",
+) -> str:  # fmt: skip
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
     hint = _hint(cache_hint, cache_policy)
-    form = f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.{load_mode}.mbarrier::complete_tx::bytes"
+    form = f"cp.async.bulk.tensor.{dim}d.{dst_space}.global.{load_mode}.mbarrier::complete_tx::bytes"
     text = f"{form}{multicast}{group}{hint} [{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
     return hinted(text, cta_mask, cache_hint, cache_policy)
 
@@ -124,7 +127,11 @@ def prefetch_tensormap(gpu: Machine, thread: Thread, tensor_map: TensorMapHandle
     """
 
 
-@instruction(load_text, name="cp.async.bulk.tensor.load", check=load_coordinates, **TENSOR_LOAD)
+def _load_check(operands: Sequence[Expr], dst_space: str, cta_mask: int, **attrs: Any) -> str | None:
+    return _cluster_for_several(operands, dst_space, cta_mask) or load_coordinates(operands, **attrs)
+
+
+@instruction(load_text, name="cp.async.bulk.tensor.load", check=_load_check, **TENSOR_LOAD)
 def cp_async_bulk_tensor_load(
     gpu: Machine,
     thread: Thread,
@@ -138,6 +145,7 @@ def cp_async_bulk_tensor_load(
     cache_hint: CacheHint = "",
     load_mode: LoadMode = "tile",
     cache_policy: int = 0,
+    dst_space: Literal["shared::cluster", "shared::cta"] = "shared::cluster",
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 

@@ -10,7 +10,7 @@ import numpy as np
 from .core import instruction
 from .facts import Scope
 from .machine import Machine, Thread
-from .operands import pred, s32, u32
+from .operands import f32, pred, s32, u32
 
 _FACTS: dict[str, Any] = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
 
@@ -115,3 +115,28 @@ def redux_s32(gpu: Machine, thread: Thread, mask: u32, value: s32, *, op: Litera
     thread.named_lanes(mask, "redux.sync")
     total = int(_REDUCTIONS[op](_lanes(thread, value).astype(np.int64)))
     return _same((total + (1 << 31)) % (1 << 32) - (1 << 31), mask, value)
+
+
+@instruction(
+    "redux.sync.{op}{.abs}{.nan}.f32 {result}, {value}, {mask};", name="redux.f32",
+    min_sm=100, max_sm=103, isa="redux.sync", **_FACTS,
+)  # fmt: skip
+def redux_f32(
+    gpu: Machine, thread: Thread, mask: u32, value: f32, *, op: Literal["min", "max"] = "max",
+    abs: Literal["", "abs"] = "", nan: Literal["", "NaN"] = "",
+) -> f32:  # fmt: skip
+    """Return the minimum or maximum over the lanes of `mask`, or with `abs` of the absolute values.
+
+    -0 is less than 0. A NaN is ignored unless all values are; with `nan`, one NaN makes the result NaN.
+    """
+    thread.named_lanes(mask, "redux.sync")
+    values = _lanes(thread, value).astype(np.float32)
+    values = np.abs(values) if abs else values
+    numbers = values[~np.isnan(values)]
+    if not len(numbers) or (nan and len(numbers) < len(values)):
+        return _same(np.float32(np.nan), mask, value)
+    best = _REDUCTIONS[op](numbers)
+    if best == 0:
+        signs = np.signbit(numbers[numbers == 0])
+        best = np.float32(-0.0 if (signs.any() if op == "min" else signs.all()) else 0.0)
+    return _same(best, mask, value)

@@ -14,10 +14,11 @@ class TooLong(ValueError):
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
     """Send one message. Raises `OSError` if the reader, or another thread here, has closed the stream."""
-    if stream.closed:
-        raise BrokenPipeError("the stream is closed")
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
+    try:
+        stream.write(_LENGTH.pack(len(data)) + data)
+        stream.flush()
+    except ValueError:
+        raise BrokenPipeError("the stream is closed") from None
 
 
 def read_frame(stream: IO[bytes], most: int) -> bytes:
@@ -29,9 +30,10 @@ def read_frame(stream: IO[bytes], most: int) -> bytes:
 
 
 def _exactly(stream: IO[bytes], length: int) -> bytes:
-    if stream.closed:  # by another thread
-        raise EOFError
-    data = stream.read(length)
+    try:
+        data = stream.read(length)
+    except ValueError:  # another thread has closed the stream
+        raise EOFError from None
     if len(data) < length:
         raise EOFError
     return data

@@ -1463,7 +1463,7 @@ class _PtxCp_asyncBulkPrefetch:
 class _PtxCp_asyncBulkTensorLoad:
     """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
 
-    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0) -> None:
+    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster') -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero (NaN, if the map specifies it), and their bytes count. With tile::gather4 the
@@ -1485,6 +1485,7 @@ class _PtxCp_asyncBulkTensorLoad:
         cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
         load_mode:                 one of "tile", "tile::gather4"
         cache_policy:              a whole number, known at compile time
+        dst_space:                 one of "shared::cluster", "shared::cta"
         issued by:                 each active thread
         architectures:             sm_90a and later
         cost:                      tma, 30 cycles to issue in the simulator's clock
@@ -3247,6 +3248,26 @@ class _PtxRedux:
         returns:       an integer
         issued by:     a warp, all its threads together
         architectures: sm_80 and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       redux.sync
+        """
+
+    def f32(self, mask: Integer, value: Number, op: Literal['min', 'max'] | str = 'max', abs: Literal['', 'abs'] | str = '', nan: Literal['', 'NaN'] | str = '') -> Expr:
+        """Return the minimum or maximum over the lanes of `mask`, or with `abs` of the absolute values.
+
+        -0 is less than 0. A NaN is ignored unless all values are; with `nan`, one NaN makes the result NaN.
+
+        PTX:
+            redux.sync.max.f32 result, value, mask;
+
+        mask:          an integer
+        value:         a number
+        op:            one of "min", "max"
+        abs:           one of "", "abs"
+        nan:           one of "", "NaN"
+        returns:       a number
+        issued by:     a warp, all its threads together
+        architectures: sm_100a to sm_103a
         cost:          sync, 6 cycles to issue in the simulator's clock
         PTX ISA:       redux.sync
         """
@@ -5020,6 +5041,71 @@ class _PtxCp_reduce_async:
 
     bulk: _PtxCp_reduce_asyncBulk
 
+class _PtxTensormapReplace:
+    """Tx.ptx.tensormap.replace: instructions."""
+
+    def __call__(self, address: Integer, value: Integer, field: Literal['global_address', 'rank', 'elemtype', 'interleave_layout', 'swizzle_mode', 'swizzle_atomicity', 'fill_mode'] | str, space: Literal['global', 'shared::cta'] | str = 'global', type: Literal['b32', 'b64'] | str = 'b32') -> None:
+        """Replace a field of the tensor map at `address`; `rank` is the number of dimensions minus 1.
+
+        It is a weak write of the generic proxy. A copy that uses the map needs `fence.proxy.tensormap` before it.
+
+        PTX:
+            tensormap.replace.tile.field.global.b1024.b32 [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a 64-bit integer
+        field:         one of "global_address", "rank", "elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"
+        space:         one of "global", "shared::cta"
+        type:          one of "b32", "b64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       tensormap.replace
+        """
+
+    def dimension(self, address: Integer, ordinal: Integer, value: Integer, field: Literal['box_dim', 'global_dim', 'global_stride', 'element_stride'] | str, space: Literal['global', 'shared::cta'] | str = 'global', type: Literal['b32', 'b64'] | str = 'b32') -> None:
+        """Replace a field of one dimension of the tensor map at `address`; dimension 0 is the innermost one.
+
+        `global_stride` 0 is the distance between neighbours in dimension 1, in bytes.
+
+        PTX:
+            tensormap.replace.tile.field.global.b1024.b32 [address], ordinal, value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        ordinal:       an integer
+        value:         a 64-bit integer
+        field:         one of "box_dim", "global_dim", "global_stride", "element_stride"
+        space:         one of "global", "shared::cta"
+        type:          one of "b32", "b64"
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       tensormap.replace
+        """
+
+
+class _PtxTensormap:
+    """Tx.ptx.tensormap: instructions."""
+
+    replace: _PtxTensormapReplace
+    def cp_fenceproxy(self, dst: GlobalPointer, src: SharedPointer, scope: Literal['cta', 'cluster', 'gpu', 'sys'] | str = 'gpu') -> None:
+        """Copy a tensor map from shared to global memory, and release it, for an acquire of the tensormap proxy.
+
+        The copy reads what all lanes of the warp have written before.
+
+        PTX:
+            tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [dst], [src], 128;
+
+        dst:           a pointer to global memory, as in A.ptr_to([0, 0])
+        src:           a pointer to shared memory, as in tile.ptr_to([0, 0])
+        scope:         one of "cta", "cluster", "gpu", "sys"
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       tensormap.cp_fenceproxy
+        """
+
+
 class _PtxLdmatrix:
     """Tx.ptx.ldmatrix: instructions."""
 
@@ -5900,18 +5986,20 @@ class _PtxTcgen05:
     mma: _PtxTcgen05Mma
     commit: _PtxTcgen05Commit
     @overload
-    def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
+    def ld(self, dst: RegisterPointer, addr: TmemAddress, shape: Literal['32x32b', '16x32bx2', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, half: int = 0) -> None:
         """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
-        32x32b: register i of thread t is column i of lane t.
+        32x32b: register i of thread t is column i of lane t. 16x32bx2: threads 16 to 31 access the lanes of threads 0 to
+        15 again, `half` columns further.
 
         PTX:
             tcgen05.ld.sync.aligned.32x32b.x1.b32 {dst}, [addr];
 
         dst:           a pointer to a register buffer
         addr:          an address of tensor memory, as tcgen05.alloc wrote it
-        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        shape:         one of "32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
+        half:          a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
         cost:          tmem, 10 cycles to issue in the simulator's clock
@@ -5919,18 +6007,20 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.ld
         """
     @overload
-    def ld(self, src_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, pack: _bool = False) -> None:
+    def ld(self, src_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x32bx2', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, pack: _bool = False) -> None:
         """Load a warp's lanes of tensor memory into registers, which are valid after tcgen05.wait::ld.
 
-        32x32b: register i of thread t is column i of lane t.
+        32x32b: register i of thread t is column i of lane t. 16x32bx2: threads 16 to 31 access the lanes of threads 0 to
+        15 again, `half` columns further.
 
         PTX:
             tcgen05.ld.sync.aligned.32x32b.x1.b32 {dst}, [addr];
 
         regs:          a pointer to a register buffer
         src_addr:      an address of tensor memory, as tcgen05.alloc wrote it
-        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        shape:         one of "32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
+        half:          a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
         cost:          tmem, 10 cycles to issue in the simulator's clock
@@ -5939,7 +6029,7 @@ class _PtxTcgen05:
         """
 
     @overload
-    def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1) -> None:
+    def st(self, addr: TmemAddress, src: RegisterPointer, shape: Literal['32x32b', '16x32bx2', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, half: int = 0) -> None:
         """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st.
 
         PTX:
@@ -5947,8 +6037,9 @@ class _PtxTcgen05:
 
         addr:          an address of tensor memory, as tcgen05.alloc wrote it
         src:           a pointer to a register buffer
-        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        shape:         one of "32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
+        half:          a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
         cost:          tmem, 10 cycles to issue in the simulator's clock
@@ -5956,7 +6047,7 @@ class _PtxTcgen05:
         PTX ISA:       tcgen05.st
         """
     @overload
-    def st(self, dst_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, unpack: _bool = False) -> None:
+    def st(self, dst_addr: TmemAddress, *regs: RegisterPointer, shape: Literal['32x32b', '16x32bx2', '16x64b', '16x128b', '16x256b'] | str = '32x32b', num: int = 1, row: Any = 0, col: Any = 0, unpack: _bool = False) -> None:
         """Store registers to a warp's lanes of tensor memory, which are valid after tcgen05.wait::st.
 
         PTX:
@@ -5964,8 +6055,9 @@ class _PtxTcgen05:
 
         dst_addr:      an address of tensor memory, as tcgen05.alloc wrote it
         regs:          a pointer to a register buffer
-        shape:         one of "32x32b", "16x64b", "16x128b", "16x256b"
+        shape:         one of "32x32b", "16x32bx2", "16x64b", "16x128b", "16x256b"
         num:           a whole number, known at compile time
+        half:          a whole number, known at compile time
         issued by:     a warp, all its threads together
         architectures: sm_100a to sm_110a
         cost:          tmem, 10 cycles to issue in the simulator's clock
@@ -7349,6 +7441,7 @@ class _Ptx:
         PTX ISA:       cp.async.bulk
         """
 
+    tensormap: _PtxTensormap
     ldmatrix: _PtxLdmatrix
     stmatrix: _PtxStmatrix
     def movmatrix(self, value: Integer) -> Expr:

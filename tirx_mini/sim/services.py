@@ -404,7 +404,7 @@ class Services:
     def tma_load(
         self,
         w: RunningWarp,
-        tensor_map: TensorMap,
+        tensor_map: TensorMap | int,
         dst: int,
         bar: int,
         coords: Sequence[int],
@@ -434,7 +434,8 @@ class Services:
             self.tma.load(w, tensor_map, offset, _numbers(coords), targets, rows)
 
     def tma_store(
-        self, w: RunningWarp, tensor_map: TensorMap, src: int, coords: Sequence[int], reduce: str | None, rows: bool
+        self, w: RunningWarp, tensor_map: TensorMap | int, src: int, coords: Sequence[int], reduce: str | None,
+        rows: bool,
     ) -> None:
         """Execute cp.async.bulk.tensor to global memory."""
         cta, offset = self.cta_at(w, src)

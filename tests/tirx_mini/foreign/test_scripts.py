@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tirx_mini.__main__ import main
+from tirx_mini.foreign import once_imported
 
 ALL = """
 import subprocess
@@ -61,3 +65,38 @@ def test_a_mistake_in_a_kernel_is_a_page(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["run", str(path)]) == 1
     said = capsys.readouterr().err
     assert "program.py:13:64" in said and "Traceback" not in said
+
+
+@pytest.mark.torch
+def test_the_gpu_of_a_program_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "program.py"
+    child = "import os; print(os.environ['TIRX_MINI_GPU'])"
+    path.write_text(
+        "import subprocess, sys, torch\nprint(torch.cuda.get_device_name())\n"
+        f'print(subprocess.run([sys.executable, "-c", {child!r}], capture_output=True, text=True).stdout)\n',
+        encoding="utf-8",
+    )
+    assert main(["run", "--gpu", "h200", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "H200" in said and "h200" in said
+
+
+def test_a_context_begins_when_its_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "late_module.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    seen: list[str] = []
+
+    @contextmanager
+    def context() -> Iterator[None]:
+        seen.append("begun")
+        yield
+        seen.append("ended")
+
+    with once_imported("late_module", context):
+        assert seen == []
+        importlib.import_module("late_module")
+        assert seen == ["begun"]
+    assert seen == ["begun", "ended"]
+    with once_imported("no_such_module", context):
+        pass
+    assert seen == ["begun", "ended"]

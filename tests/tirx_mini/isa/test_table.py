@@ -570,6 +570,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("vote.ballot",): value("vote.ballot", np.full(32, 6), EVERY, (LANE == 1) | (LANE == 2)),
     ("redux.u32",): value("redux.u32", np.full(32, 496), EVERY, LANE),
     ("redux.s32",): value("redux.s32", -32, EVERY, -1),
+    ("redux.f32",): value("redux.f32", np.float32(31), EVERY, LANE.astype(np.float32)),
     ("add.f32",): value("add.f32", LANE + 0.5, LANE.astype(np.float32), 0.5),
     ("sub.f32",): value("sub.f32", LANE - 0.5, LANE.astype(np.float32), 0.5),
     ("mul.f32",): value("mul.f32", LANE * 0.5, LANE.astype(np.float32), 0.5),
@@ -681,7 +682,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
      "tcgen05.fence.after_thread_sync", "fence.proxy.async", "tcgen05.commit.multicast"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
-    r"tcgen05\.shift|wgmma\..*|mma\.sync.*|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)|printf|func_call"
+    r"tcgen05\.shift|wgmma\..*|mma\.sync.*|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
+    r"|tensormap\..*|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from tirx_mini.arguments import ArgumentError, TensorMap, is_tensor
 from tirx_mini.ir import Buffer, DataType, Var
 from tirx_mini.records import dataclass
+from tirx_mini.sim import GlobalMemory
 
 from .syntax import Declaration, Kernel
 
@@ -71,8 +72,13 @@ class _Binding:
         self.pointers: dict[str, list[tuple[int, int, str]]] = {}
         self.arrays: dict[str, Buffer] = {}
         self.maps: dict[str, Var] = {}
+        self.tables: list[tuple[np.ndarray, tuple[str, ...]]] = []
 
     def bound(self) -> Bound:
+        buffers = [param.name for param, _ in self.given if isinstance(param, Buffer)]
+        slots = {name: slot for slot, name in enumerate(buffers)}
+        for table, names in self.tables:
+            table[:] = [GlobalMemory.base(slots[name]) if name else 0 for name in names]
         params = tuple(param for param, _ in self.given)
         args = tuple(arg for _, arg in self.given)
         return Bound(params, args, self.constants, self.pointers, self.arrays, self.maps)
@@ -124,6 +130,8 @@ class _Binding:
             return bytes(size)
         if arg is None:
             return bytes(size)
+        if isinstance(arg, (list, tuple)) and size == POINTER_BYTES:
+            return self._value(parameter, shown, offset, size, self._table(shown, arg))
         return self._number(parameter, shown, size, arg)
 
     def _number(self, parameter: Declaration, shown: str, size: int, arg: object) -> bytes:
@@ -140,6 +148,13 @@ class _Binding:
         if not -(1 << (8 * size - 1)) <= value < 1 << 8 * size:
             raise ArgumentError(f"{shown} of {self.kernel.name} has {8 * size} bits: {value} does not fit")
         return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+    def _table(self, shown: str, arrays: Sequence[Any]) -> np.ndarray:
+        """Return the array of the pointers to arrays; None is a null pointer."""
+        table = np.zeros(max(1, len(arrays)), np.uint64)
+        names = [self._array(f"{shown}_{place}", each) if _is_array(each) else "" for place, each in enumerate(arrays)]
+        self.tables.append((table[: len(arrays)], tuple(names)))
+        return table
 
     def _array(self, shown: str, arg: Any) -> str:
         """Return the buffer name of an array; an array passed twice maps to one buffer."""

@@ -8,12 +8,15 @@ from typing import Any
 
 from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
 from tirx_mini.isa import Access, Instruction, OperandKind, OperandType, Reading, readings, value_of
+from tirx_mini.records import replace
 
 from .context import Context, as_type, refused, side_by_side
 from .opcodes import TYPES
 from .syntax import Address, Immediate, Operand, Pair, Register, Sink, Vector
 from .syntax import Instruction as PtxInstruction
 
+_MAP = DataType("tensormap")
+_TENSOR_COPY = ("cp", "async", "bulk", "tensor")
 _POLICY = "L2::cache_hint"
 _IN_SHARED = (OperandKind.SHARED, OperandKind.MBARRIER)
 _POINTERS = (*_IN_SHARED, OperandKind.GLOBAL, OperandKind.MEMORY)
@@ -32,12 +35,13 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
         words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
     given = _slots(operands)
     why = ""
+    words, defaults = _in_order(words)
     for reading in _readings(".".join(words)):
         chosen = _placed(reading, given)
         if chosen is None:
             continue
         try:
-            _call(context, reading, chosen, instruction.is_generic)
+            _call(context, replace(reading, attrs={**reading.attrs, **defaults}), chosen, instruction.is_generic)
         except TirxError as error:
             if error.kind == "not-modelled":
                 raise
@@ -47,6 +51,26 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
     if why:
         raise refused(instruction, why)
     return False
+
+
+def _in_order(words: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, object]]:
+    """Return an opcode as the table spells it, with modifiers that the opcode implies.
+
+    The load mode of a tensor copy may stand before the state spaces; kinds of block scaling may leave out their number
+    of factors, or name the size of a block.
+    """
+    if words[:4] == _TENSOR_COPY and words[5].startswith("tile"):
+        return (*words[:5], *words[6:8], words[5], *words[8:]), {}
+    if "block_scale" not in words:
+        return words, {}
+    kind = next(word for word in words if word.startswith("kind::")).removeprefix("kind::")
+    found = next((word for word in words if word.startswith(("scale_vec::", "block16", "block32"))), "")
+    rest = tuple(word for word in words if word != found)
+    if kind != "mxf4nvf4":
+        return rest, {"scale_vec": 1 if kind == "mxf8f6f4" else 2}
+    vec = {"block16": "scale_vec::4X", "block32": "scale_vec::2X"}.get(found, found)
+    place = rest.index("block_scale") + 1
+    return (*rest[:place], vec, *rest[place:]), {}
 
 
 def _slots(operands: Sequence[Operand]) -> list[Operand]:
@@ -199,10 +223,18 @@ def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instructio
 
 
 def _tensor_map(context: Context, operand: Operand) -> Expr:
-    """Return the tensor-map parameter that an address originates from."""
+    """Return the tensor-map parameter that an address originates from, or the address of a map in memory."""
     base = operand.base if isinstance(operand, Address) else operand
     maps = [context.bound.maps[name] for name in context.names(base) if name in context.bound.maps]
+    if not maps and isinstance(operand, Address) and not _is_parameter(context, base):
+        return replace(context.address(operand), dtype=_MAP)
     if len(maps) != 1:
         why = "it is chosen while the kernel runs" if maps else "it is not an argument `TensorMap(array, box, …)`"
         raise TirxError(f"the simulator cannot read this tensor map: {why}", context.span, kind="not-modelled")
     return maps[0]
+
+
+def _is_parameter(context: Context, base: Operand) -> bool:
+    """Return whether an address lies in a parameter of the kernel, such as an opaque map that is passed by value."""
+    bound = context.bound
+    return any(name in bound.constants and not bound.pointers.get(name) for name in context.names(base))

@@ -20,6 +20,7 @@ from tirx_mini.ir import TirxError
 
 from .cuda import read_cuda
 from .programs import Entry, read_ptx
+from .triton import check_program
 
 HOW = 'give its launch, as in --args "float32[1024], float32[8], 1024" --grid 8 --block 128'
 
@@ -34,6 +35,10 @@ class PtxFiles:
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
         """Run a kernel on random data. Raises `KernelFileError` if the file or its launch is missing."""
         path, name = file_and_name(program)
+        if Path(path).suffix == ".py":
+            if launch != LaunchText():
+                raise KernelFileError(f"{path} launches its kernels itself: leave out the arguments and the launch")
+            return check_program(Path(path), name, gpu, **options)
         if not (launch.grid and launch.block):
             raise KernelFileError(f"{program} does not say how it is launched: {HOW}")
         try:

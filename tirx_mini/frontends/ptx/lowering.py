@@ -60,6 +60,7 @@ from .syntax import (
 )
 from .variables import place
 from .waits import Wait, awaited, begins_with_wait
+from .words import made_by_triton
 
 Dims = tuple[int, int, int]
 
@@ -139,6 +140,9 @@ class _Body:
         for flag in self.flags.values():
             flags += [AllocBuffer(flag), BufferStore(flag, (const(0),), const(False))]
         first = [*self.context.variables.declarations(), *self.context.declarations()]
+        if made_by_triton(self.kernel.module):  # its predicated loads leave the registers of other lanes undefined
+            registers = self.context.scalars.values()
+            first += [BufferStore(each, (const(0),), const(0, each.dtype)) for each in registers]
         return [*first, *self.context.locals.initialised(), *flags, *scheduled(out)]
 
     def block(self, nodes: Sequence[Node]) -> None:

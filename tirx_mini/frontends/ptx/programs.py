@@ -14,12 +14,13 @@ from tirx_mini.hardware import DEFAULT_GPU, GPUS, MAX_THREADS_PER_CTA, GpuSpec, 
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 
+from .generated import without_generated
 from .kernel import entries, kernel
 from .lowering import Lowered, lower
 from .names import parameters_in, plain_name
 from .reader import read
 from .syntax import Function, Kernel, Module
-from .words import in_words_of
+from .words import in_words_of, made_by_triton
 
 Dims = int | Sequence[int]
 
@@ -137,7 +138,8 @@ class Entry:
         except TirxError as error:
             return failed(self.name, error, spec.name)
         report = simulate(found.func, *found.args, gpu=spec, **options)
-        return in_words_of(self.module, report.named(self.name))
+        report = in_words_of(self.module, report.named(self.name))
+        return without_generated(report, True) if made_by_triton(self.module) else report
 
     def _check_block(self, block: tuple[int, int, int]) -> None:
         """Raise `ArgumentError` for a block size that the kernel's directives or the hardware exclude."""

@@ -108,6 +108,12 @@ def _redux(context: Context, instruction: Instruction) -> None:
         call = value_of(f"redux.{kind}", dtype, mask, context.read(value, dtype), op=op, span=context.span)
         context.write(result, call)
         return
+    if kind == "f32":
+        dtype, words = TYPES[kind], instruction.opcode
+        given = {name.lower(): name if name in words else "" for name in ("abs", "NaN")}
+        call = value_of("redux.f32", dtype, mask, context.read(value, dtype), op=op, span=context.span, **given)
+        context.write(result, call)
+        return
     if kind != "b32":
         raise refused(instruction)
     word = context.kept(context.read(value, _U32))

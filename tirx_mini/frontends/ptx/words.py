@@ -35,11 +35,15 @@ def in_words_of(module: Module, report: Report) -> Report:
     return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
 
 
+def made_by_triton(module: Module) -> bool:
+    """Return whether Triton's compiler made a module, whose lines are those of a Python file."""
+    return any(name.endswith(".py") for name in module.files.values())
+
+
 def _words(module: Module) -> Mapping[str, str]:
-    names = tuple(module.files.values())
-    if any(name.endswith(".py") for name in names):
+    if made_by_triton(module):
         return _TRITON
-    return _CPP if names else _PTX
+    return _CPP if module.files else _PTX
 
 
 def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:

@@ -119,7 +119,7 @@ class BoxCopier:
         self.chunks = self.box_bytes // CHUNK
         self.swizzle = tensor_map.swizzle
         self.fill = np.nan if tensor_map.nan_fill else 0
-        self._data = memory.bytes[slot]
+        self._data = memory.bytes[slot][tensor_map.offset :]
         self.strides = (*tensor_map.strides[::-1], self.dtype.itemsize)
         self.last = sum((d - 1) * s for d, s in zip(self.dims, self.strides, strict=True)) + self.dtype.itemsize
         if self.last > len(self._data):
@@ -130,7 +130,7 @@ class BoxCopier:
         self._boxes: dict[tuple[int, ...], LoadedBox] = {}
         self._strips: Strips = {} if strips is None else strips
         self._rooms: dict[str, np.ndarray] = {}
-        self._first = -self.segment.start if self.segment is not None else 0
+        self._first = tensor_map.offset - self.segment.start if self.segment is not None else 0
         self._pattern = self._granules() if self.segment is not None else None
 
     @cached_property

@@ -19,6 +19,7 @@ from ..machine import Blocking, Cta, Gpu, Mbarrier, Signal, Warp
 from ..ordering import Epochs, Operation, Unequal
 from .batched import store_each
 from .bulk_copies import BulkCopy, BulkGroups, BulkWait, Incoming, actor_of, move_load, move_store, take_store
+from .maps_in_memory import map_in_memory
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
@@ -56,8 +57,12 @@ class TmaEngine:
         for copier in self._copiers.values():
             copier.close()
 
-    def copier(self, w: Warp, tensor_map: TensorMap, rows: bool = False) -> BoxCopier:
-        """Return the decoded tensor map, checked once. rows: for gather4 and scatter4."""
+    def copier(self, w: Warp, given: TensorMap | int, rows: bool = False) -> BoxCopier:
+        """Return the decoded tensor map, checked once. rows: for gather4 and scatter4.
+
+        given: an argument of the kernel, or the address of a tensor map in global memory.
+        """
+        tensor_map = given if isinstance(given, TensorMap) else map_in_memory(w, given)
         name = f"{tensor_map.var.name} rows" if rows else tensor_map.var.name
         copier = self._copiers.get(name)
         if copier is None:
@@ -75,7 +80,7 @@ class TmaEngine:
     def load(
         self,
         w: Warp,
-        tensor_map: TensorMap,
+        tensor_map: TensorMap | int,
         offset: int,
         coords: Sequence[int],
         bars: Sequence[tuple[Cta, Mbarrier]],
@@ -158,7 +163,7 @@ class TmaEngine:
     # -- stores --------------------------------------------------------------------------------------------------
 
     def store(
-        self, w: Warp, tensor_map: TensorMap, offset: int, coords: Sequence[int], reduce: str | None, rows: bool
+        self, w: Warp, tensor_map: TensorMap | int, offset: int, coords: Sequence[int], reduce: str | None, rows: bool
     ) -> None:
         """Store from byte `offset` of the CTA's shared memory to the box at `coords`, in the thread's open bulk
         group."""

@@ -214,6 +214,8 @@ class _Differences:
 
     def _same(self, entry: Instruction, kind: OperandKind, argument: Expr) -> bool:
         """Return whether an operand of an instruction is the same in all clusters, or may differ."""
+        if kind is OperandKind.TENSOR_MAP and isinstance(argument, Address):
+            return False
         if kind in ANYWHERE or (isinstance(argument, AddressOf) and argument.buffer.scope in ("global", "local")):
             return True
         mapped = any(operand.type.kind is OperandKind.TENSOR_MAP for operand in entry.operands)

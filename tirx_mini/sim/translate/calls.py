@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tirx_mini.hardware import ISSUE_CYCLES
-from tirx_mini.ir import AddressOf, Call, Expr, TensorMap, TirxError, Var
+from tirx_mini.ir import Address, AddressOf, Call, Expr, TensorMap, TirxError, Var
 from tirx_mini.isa import Instruction, instruction_of, instruction_on_pairs
 
 from ..machine import ScatteredRegisters, meet
@@ -106,6 +106,8 @@ class Calls:
     def _operand(self, argument: Expr) -> tuple[str, bool]:
         if isinstance(argument, Var) and argument in self.tensor_maps:
             return self.out.object("M", self.tensor_maps[argument]), False
+        if isinstance(argument, Address) and argument.dtype == "tensormap":  # in memory
+            argument = argument.value
         value = self.expressions.value(argument)
         return value.code, value.lanes
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tirx_mini.ir import (
+    Address,
     AddressOf,
     Binary,
     Bind,
@@ -122,6 +123,8 @@ class _Slice:
             return
         if isinstance(expr, BufferLoad):
             self._read(expr)
+        if isinstance(expr, Address) and expr.dtype == "tensormap":
+            raise _depends(None, expr.span)
         if isinstance(expr, Call) and (entry := instruction_of(expr)) and entry.result and entry.reads:
             buffer = next((arg.buffer for arg in expr.args if isinstance(arg, AddressOf)), None)
             raise _depends(buffer, expr.span)

@@ -48,7 +48,9 @@ def registers_of(func: PrimFunc) -> int:
     share = REGISTERS_PER_SM // (func.launch.warps * 32) // 8 * 8
     lives = _Lives()
     lives.block(func.body)
-    return min(max(asked) if asked else -(-(BASE + lives.most_words()) // 8) * 8, MAX_REGISTERS_PER_THREAD, share)
+    if asked:
+        return min(max(asked), share)
+    return min(-(-(BASE + lives.most_words()) // 8) * 8, MAX_REGISTERS_PER_THREAD, share)
 
 
 class _Lives:

@@ -157,3 +157,22 @@ def test_fences_order_a_flag_and_its_data() -> None:
     racy = text.replace("fence.acq_rel.gpu;", "membar.cta;")
     report = run(racy, np.zeros(1, np.uint32), np.zeros(2, np.uint32), grid=(2,), block=(1,))
     assert report.verdict == "hazard"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("max", 7.0), ("min", -9.0), ("max.abs", 9.0), ("min.abs", 0.0), ("max.NaN", np.nan), ("max.abs.NaN", np.nan)],
+)
+def test_reductions_of_floats(words: str, expected: float) -> None:
+    values = np.array([*range(-9, 8), *([0.0] * 14), np.nan], np.float32)
+    text = entry("a b", f"{READ} redux.sync.{words}.f32 %r2, %r1, -1;{WRITE}").replace("sm_90a", "sm_100a")
+    out = np.zeros(32, np.float32)
+    assert run(text, values, out, gpu="b200").verdict == "ok"
+    np.testing.assert_array_equal(out, np.full(32, expected, np.float32))
+
+
+def test_the_sign_of_zero_counts_in_a_reduction() -> None:
+    values, out = np.array([0.0, -0.0] * 16, np.float32), np.zeros(32, np.float32)
+    for op, negative in (("min", True), ("max", False)):
+        text = entry("a b", f"{READ} redux.sync.{op}.f32 %r2, %r1, -1;{WRITE}").replace("sm_90a", "sm_100a")
+        assert run(text, values, out, gpu="b200").verdict == "ok" and (np.signbit(out) == negative).all()
