@@ -7,7 +7,7 @@ import { byId, element } from "./dom.ts";
 import { AXIS, type Chosen, OVERVIEW, Painter, type Scene } from "./draw.ts";
 import { count, cycles, duration } from "./format.ts";
 import { find, type Item, type Lane, layOut, type Strip } from "./lanes.ts";
-import { Source } from "./source.ts";
+import { type Choose, Source, type SourceView } from "./source.ts";
 import { readTheme } from "./theme.ts";
 import { View } from "./view.ts";
 import { causeOf, intervalTitle, took } from "./words.ts";
@@ -30,11 +30,13 @@ export class TimelineTab {
   private readonly painter = new Painter(this.canvas);
   private readonly view: View;
   private readonly details = new Details((chosen) => this.follow(chosen));
-  private readonly source = new Source((run, place) => this.markPlace(run, place));
+  private readonly source: SourceView;
   private readonly barriers = byId<HTMLInputElement>("barriers");
   private readonly pickers: HTMLSelectElement[] = [];
 
-  constructor(private readonly page: Page) {
+  /** sourceOf: makes what shows the source; it is told how to mark the intervals of a place. */
+  constructor(private readonly page: Page, sourceOf: (choose: Choose) => SourceView = (choose) => new Source(choose)) {
+    this.source = sourceOf((run, place) => this.markPlace(run, place));
     this.view = new View(this.canvas, Math.max(...page.runs.map((run) => run.cycles), 1), OVERVIEW, () => this.redraw(),
       (by) => { this.scroller.scrollTop += by; });
     for (const run of page.runs) this.addPicker(run);
@@ -62,6 +64,9 @@ export class TimelineTab {
     this.painter.recolour();
     this.redraw();
   }
+
+  /** The part of the time axis that is seen, in cycles. */
+  get seenCycles(): [number, number] { return [this.view.from, this.view.to]; }
 
   /** Shows these CTAs of a run, as the picker's entry of the same name does. */
   private addPicker(run: Run): void {
@@ -93,11 +98,14 @@ export class TimelineTab {
   }
 
   private label(item: Item): HTMLElement {
-    const place = `top:${item.top + AXIS}px;height:${item.height}px`;
-    if (item.kind === "heading") return element("h2", { style: place }, item.text);
+    const placed = <T extends HTMLElement>(node: T): T => {
+      node.style.top = `${item.top + AXIS}px`;
+      node.style.height = `${item.height}px`;
+      return node;
+    };
+    if (item.kind === "heading") return placed(element("h2", {}, item.text));
     const about = item.kind === "lane" ? item.about : "";
-    const button = element("button", { type: "button", class: item.kind, style: place },
-      element("span", {}, item.name), " ", about && element("small", {}, about));
+    const button = placed(element("button", { type: "button", class: item.kind }, element("span", {}, item.name), " ", about && element("small", {}, about)));
     button.addEventListener("keydown", (event) => this.laneKey(event, item));
     button.addEventListener("click", () => this.enter(item));
     button.addEventListener("focus", () => this.scrollTo(item));

@@ -1,0 +1,64 @@
+// The interface of the server: requests, answers and the events of a run.
+
+export type Severity = "error" | "warning";
+
+export interface Finding {
+  code: string | null; severity: Severity; title: string; text: string; help: string | null;
+  line: number | null; column?: number | null; end_line?: number | null; end_column?: number | null;
+  related: { line: number; text: string }[];
+  edit: Edit | null;
+}
+export interface Edit { line: number; before: string; after: string }
+
+export interface Sizes { m: number; n: number; k: number }
+export interface Kernel { name: string; step: number | null; title: string; written: boolean; sizes: Sizes }
+
+export interface Session {
+  file: string; text: string; digest: string; writable: boolean;
+  automatic: boolean; missing: string[]; ladder: string;
+  gpus: { name: string; title: string }[]; kernels: Kernel[];
+  course: boolean | { missing: string }; nvrtc: boolean | string; version: string; modules: string[];
+}
+
+export const STAGES = ["tir", "passes", "cuda", "ptx", "sass"] as const;
+export type StageName = (typeof STAGES)[number];
+export type Want = "findings" | "timeline" | "bound" | "product" | StageName;
+
+export interface RunRequest {
+  text: string; kernel: string; constants: Record<string, number>; sizes: Sizes; gpu: string; sms: number | null;
+  course: boolean; want: Want[]; drill?: string | number;
+}
+
+export interface StageItem { name: string; text: string; lines: number[]; language?: string }
+export interface BoundEvent {
+  event: "bound"; headline: string; terms: { name: string; share: number; microseconds: number }[]; sentences: string[]; clock: string;
+}
+export interface ProductEvent {
+  event: "product"; rows: number; columns: number; tile: [number, number]; tiles: number[][];
+  worst: { tile: [number, number]; sentence: string }[];
+}
+export interface VerdictEvent {
+  event: "verdict"; verdict: string; title?: string; findings?: Finding[]; seconds?: number; cycles?: number | null;
+  microseconds?: number | null; stages?: number; drill?: { repaired: boolean; sentence: string };
+}
+export interface StageEvent { event: "stage"; stage: StageName; items?: StageItem[]; missing?: string }
+export interface FailedEvent { event: "failed"; what: string; title: string; text: string; findings?: Finding[] }
+
+export type RunEvent =
+  | { event: "started"; run: number; limits: { build: number; simulate: number } }
+  | { event: "built"; seconds: number; constants?: Record<string, { value: number; line: number }> }
+  | { event: "progress"; fraction: number | null; seconds: number; text: string }
+  | { event: "timeline"; data: string }
+  | { event: "done"; seconds: number }
+  | VerdictEvent | BoundEvent | ProductEvent | StageEvent | FailedEvent;
+
+/** A run without a server: what an exported page carries. */
+export interface Recording { session: Session; text: string; events: RunEvent[] }
+
+export interface Reveal {
+  sentence?: string; product?: ProductEvent; right?: boolean; rule?: string; findings?: Finding[]; help?: string; edit?: Edit | null;
+}
+export interface Todo { id: string | number; step: number; line: number; title: string; open: boolean }
+export interface Question { question: string; unit: string; count: number }
+export interface Mark { right: boolean; figure: string | number; said: string; reasons: string[]; measured: string | number | null }
+export interface Drill { id: string | number; text: string; symptom: string; kernel: string; sizes: Sizes; causes: string[] }
