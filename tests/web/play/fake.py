@@ -15,7 +15,7 @@ from tests.browser import WEB
 ASSETS = WEB.parents[1] / "tirx_mini" / "play" / "assets"
 TOKEN, NONCE = "0a" * 32, "n0nce"
 POLICY = (
-    f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{NONCE}'; connect-src 'self'; img-src data:; "
+    f"default-src 'none'; script-src 'nonce-{NONCE}'; style-src 'nonce-{NONCE}'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "LICENSES": "text/plain"}
@@ -88,7 +88,7 @@ class FakeServer:
                 name = "index.html" if self.path == "/" else self.path.removeprefix("/assets/")
                 if not re.fullmatch(r"\w+(\.\w+)?", name) or not (ASSETS / name).is_file():
                     return self._send(404, "application/json", b"{}")
-                text = (ASSETS / name).read_text("utf-8").replace("__NONCE__", NONCE)
+                text = (ASSETS / name).read_text("utf-8").replace("{{nonce}}", NONCE)
                 self._send(200, f"{TYPES[name.rsplit('.', 1)[-1]]}; charset=utf-8", text.encode())
 
             def _api(self, body: Any) -> None:

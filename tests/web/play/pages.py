@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+BASE = ["findings", "timeline", "bound", "product"]
+"""What the page wants of each run."""
 MOST = 10.0
 """Seconds that a test waits for words."""
 
@@ -35,3 +37,8 @@ def type_text(page: Any, text: str) -> None:
     page.locator(".cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.type(text)
+
+
+def text_of(page: Any) -> str:
+    """The text of the editor, which is all in view."""
+    return "\n".join(page.locator(".cm-line").all_text_contents())

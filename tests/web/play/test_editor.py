@@ -6,15 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .fake import FakeServer
-from .pages import done, type_text, until
+from .pages import done, text_of, type_text, until
 from .recorded import FINDING, TEXT, good
 
 Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
-
-
-def text_of(page: Any) -> str:
-    return "\n".join(page.locator(".cm-line").all_text_contents())
 
 
 def test_findings_are_in_the_gutter_at_their_lines(serve: Serve, play: Play, timeline: str) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from .fake import FakeServer
-from .pages import done, type_text, until, wait_for
+from .pages import BASE, done, type_text, until, wait_for
 from .recorded import FINDING, KERNEL, SIZES, TEXT, good
 
 Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
-BASE = ["findings", "timeline", "bound", "product"]
 
 
 def test_the_first_run_asks_for_what_the_session_offers(serve: Serve, play: Play) -> None:
@@ -23,7 +22,7 @@ def test_the_first_run_asks_for_what_the_session_offers(serve: Serve, play: Play
     assert page.title() == "gemm_kernels.py – tirx play"
     assert server.bodies("/run") == [{
         "text": TEXT, "kernel": "hgemm_v4", "constants": {}, "sizes": SIZES, "gpu": "b200", "sms": None,
-        "course": False, "want": BASE,
+        "course": False, "want": BASE, "asked": False,
     }]  # fmt: skip
     assert page.locator("#verdict").inner_text() == "ok The product is right. · 10 µs, 18,600 cycles"
     assert page.locator("#pane-findings").inner_text() == "Nothing is wrong."
@@ -126,7 +125,8 @@ def test_without_locks_nothing_runs_until_control_enter(serve: Serve, play: Play
     done(page)
     page.locator("#tab-tir").click()  # of a text that has run
     until(page, "def ring", "#pane-tir")
-    assert [body["want"] for body in server.bodies("/run")] == [[*BASE, "cuda"], [*BASE, "tir"]]
+    assert [body["want"] for body in server.bodies("/run")] == [[*BASE, "cuda"], ["tir"]]
+    assert all(body["asked"] for body in server.bodies("/run"))
 
 
 def test_a_choice_runs_anew(serve: Serve, play: Play) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .fake import FakeServer
-from .pages import done, until
+from .pages import BASE, done, type_text, until, wait_for
 
 Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
@@ -27,7 +27,10 @@ def test_a_stage_is_asked_for_when_its_tab_is_opened(serve: Serve, play: Play) -
     page.locator("#tab-bound").click()
     page.locator("#tab-cuda").click()
     page.wait_for_timeout(200)
-    assert [body["want"][4:] for body in server.bodies("/run")] == [[], ["cuda"]]
+    assert [body["want"] for body in server.bodies("/run")] == [BASE, ["cuda"]]
+    type_text(page, "# more")
+    wait_for(lambda: len(server.bodies("/run")) == 3)
+    assert server.bodies("/run")[2]["want"] == [*BASE, "cuda"]
 
 
 def test_a_line_of_the_text_marks_its_descendants(serve: Serve, play: Play) -> None:

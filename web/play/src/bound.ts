@@ -7,7 +7,7 @@ import type { BoundEvent } from "./protocol.ts";
 
 export function showBound(pane: HTMLElement, bound: BoundEvent): void {
   const terms = bound.terms.map((term) =>
-    [term.name, bar([["busy", term.share]]), percent(term.share), `${significant(term.microseconds)} µs`]);
+    [term.name, bar([["busy", term.share]]), percent(term.share), term.time ?? `${significant(term.microseconds)} µs`]);
   pane.replaceChildren(
     element("p", { class: "lead" }, element("b", {}, bound.headline)),
     terms.length ? table("The terms of the time", ["Through", "Its part", "Share", "Time"], terms) : "",

@@ -176,7 +176,7 @@ export class Editor {
     const to = finding.end_column ? Math.min(last.to, last.from + finding.end_column - 1) : line.to;
     const help = finding.help ? `\nHelp: ${finding.help}` : "";
     const code = finding.code ? `[${finding.code}]` : "";
-    return [{ from, to: Math.max(from, to), severity: finding.severity, message: `${finding.severity}${code}: ${finding.title}${help}` }];
+    return [{ from, to: Math.max(from, to), severity: finding.severity === "note" ? "info" : finding.severity, message: `${finding.severity}${code}: ${finding.title}${help}` }];
   }
 
   /** Replaces a line by the help's edit. Returns whether the line is as the edit expects it. */

@@ -10,18 +10,22 @@ export class Findings {
   /** Shows them here and in the editor. without: said where there is none. above: shown above the list. */
   show(findings: Finding[], without: string, ...above: (Node | string)[]): void {
     this.editor.show(findings);
-    this.pane.replaceChildren(...above, findings.length
-      ? element("ol", { class: "findings" }, ...findings.map((finding) => this.item(finding)))
-      : element("p", { class: "lead" }, without));
+    this.pane.replaceChildren(...above, findings.length ? this.list(findings) : without ? element("p", { class: "lead" }, without) : "");
+  }
+
+  list(findings: Finding[]): HTMLElement {
+    return element("ol", { class: "findings" }, ...findings.map((finding) => this.item(finding)));
   }
 
   private item(finding: Finding): HTMLElement {
-    const name = `${finding.severity}${finding.code ? `[${finding.code}]` : ""}`;
-    const { line, help, edit } = finding;
-    return element("li", { class: finding.severity },
-      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : null, " ", element("b", {}, name), ` ${finding.title}`),
+    const { line, help, edit, happened, consequence } = finding;
+    const name = `${happened === false ? "possible " : ""}${finding.severity}${finding.code ? `[${finding.code}]` : ""}`;
+    return element("li", { class: consequence ? "note" : finding.severity },
+      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : null, " ", element("b", {}, name), ` ${finding.title}`,
+        consequence && element("span", { class: "quiet" }, " It follows from another finding.")),
       finding.related.length > 0 && element("ul", { class: "related" }, ...finding.related.map((each) =>
         element("li", {}, each.line ? this.toLine(each.line) : null, ` ${each.text}`))),
+      finding.rule && element("p", { class: "quiet" }, `Rule: ${finding.rule}`),
       help && element("p", { class: "help" }, element("b", {}, "Help: "), help),
       edit && this.editOf(edit),
       finding.text && element("details", {}, element("summary", {}, "The whole page"), element("pre", { tabindex: 0 }, finding.text)));

@@ -4,6 +4,7 @@ import { byId } from "../../timeline/src/dom.ts";
 import { tabs } from "../../timeline/src/tabs.ts";
 import { themeSwitch } from "../../timeline/src/theme.ts";
 import { Choices } from "./choices.ts";
+import { Course } from "./course.ts";
 import { Editor } from "./editor.ts";
 import { type Recording, type RunRequest, type Session, STAGES, type StageName, type Want } from "./protocol.ts";
 import { Results } from "./results.ts";
@@ -50,11 +51,12 @@ function title(session: Session): void {
 }
 
 /** The editor, and the panes that follow its lines. */
-function makeEditor(results: () => Results, changed: () => void): Editor {
+function makeEditor(results: () => Results, changed: () => void, moved: () => void): Editor {
   const nonce = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')!.content;
   return new Editor(byId("editor"), nonce, {
     changed,
     moved: (line) => {
+      moved();
       results().timeline.line(line);
       results().stages.light(line, true);
     },
@@ -66,7 +68,7 @@ let editorLine = (): number => 0;
 
 /** A page that was exported: it shows one run, without a server. */
 function replay(recording: Recording): void {
-  const editor = makeEditor(() => results, () => {});
+  const editor = makeEditor(() => results, () => {}, () => {});
   const results = frame(editor, () => {});
   editorLine = () => editor.cursorLine;
   title(recording.session);
@@ -86,23 +88,28 @@ async function play(): Promise<void> {
     tell("");
     results.outdated();
     runs.edited();
-  });
+  }, () => course.moved());
   editorLine = () => editor.cursorLine;
   const results = frame(editor, () => {
+    course.draw();
     const stage = openStage();
     if (!stage || results.stages.isCurrent(stage)) return;
-    if (runs.mayRun) void runs.start(false);
+    if (runs.mayRun) void runs.stage(stage, (event) => results.show(event));
     else say(runs.manual);
   });
-  const choices = new Choices(session, () => {
+  const chosen = (): void => {
     results.outdated();
+    course.draw();
     runs.chosen();
-  });
-  const request = (): RunRequest | string => {
+  };
+  const choices = new Choices(session, chosen);
+  const course = new Course(server, session, editor, choices, results, chosen, tell);
+  results.slowly = (run) => course.tellSlowly(run);
+  const request = (): Omit<RunRequest, "asked"> | string => {
     const stage = openStage();
     return choices.lack || {
       text: editor.text, kernel: choices.kernel, constants: {}, sizes: choices.sizes, gpu: choices.gpu, sms: choices.sms,
-      course: false, want: stage ? [...BASE, stage] : BASE,
+      course: course.on, want: stage ? [...BASE, stage] : BASE, ...(course.drills.drill ? { drill: course.drills.drill.id } : {}),
     };
   };
   const runs = new Runs(server, session, () => editor.text, request, {
@@ -116,7 +123,7 @@ async function play(): Promise<void> {
     },
   });
   editor.load(session.text);
-  const saver = new Saver(server, editor, session, tell);
+  const saver = new Saver(server, editor, session, tell, () => course.drills.drill !== null);
   byId("run").addEventListener("click", () => void runs.start(true));
   byId("export").addEventListener("click", () => void exported(server, results, session));
   document.addEventListener("keydown", (event) => {

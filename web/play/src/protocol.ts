@@ -1,17 +1,26 @@
 // The interface of the server: requests, answers and the events of a run.
 
-export type Severity = "error" | "warning";
+export type Severity = "error" | "warning" | "note";
 
 export interface Finding {
   code: string | null; severity: Severity; title: string; text: string; help: string | null;
   line: number | null; column?: number | null; end_line?: number | null; end_column?: number | null;
   related: { line: number; text: string }[];
   edit: Edit | null;
+  rule?: string;
+  /** False: another order of the same events has it. */
+  happened?: boolean;
+  /** It follows from another one. */
+  consequence?: boolean;
 }
 export interface Edit { line: number; before: string; after: string }
 
 export interface Sizes { m: number; n: number; k: number }
-export interface Kernel { name: string; step: number | null; title: string; written: boolean; sizes: Sizes }
+export interface Kernel {
+  name: string; step: number | null; title: string; written: boolean;
+  /** Null for a kernel that takes none. free: the dimensions that may be chosen, as in "MNK". */
+  sizes: Sizes | null; free?: string;
+}
 
 export interface Session {
   file: string; text: string; digest: string; writable: boolean;
@@ -25,13 +34,13 @@ export type StageName = (typeof STAGES)[number];
 export type Want = "findings" | "timeline" | "bound" | "product" | StageName;
 
 export interface RunRequest {
-  text: string; kernel: string; constants: Record<string, number>; sizes: Sizes; gpu: string; sms: number | null;
-  course: boolean; want: Want[]; drill?: string | number;
+  text: string; kernel: string; constants: Record<string, number>; sizes: Sizes | null; gpu: string; sms: number | null;
+  course: boolean; want: Want[]; asked: boolean; drill?: string | number;
 }
 
 export interface StageItem { name: string; text: string; lines: number[]; language?: string }
 export interface BoundEvent {
-  event: "bound"; headline: string; terms: { name: string; share: number; microseconds: number }[]; sentences: string[]; clock: string;
+  event: "bound"; headline: string; terms: { name: string; share: number; microseconds: number; time?: string }[]; sentences: string[]; clock: string;
 }
 export interface ProductEvent {
   event: "product"; rows: number; columns: number; tile: [number, number]; tiles: number[][];
@@ -39,16 +48,17 @@ export interface ProductEvent {
 }
 export interface VerdictEvent {
   event: "verdict"; verdict: string; title?: string; findings?: Finding[]; seconds?: number; cycles?: number | null;
-  microseconds?: number | null; stages?: number; drill?: { repaired: boolean; sentence: string };
+  microseconds?: number | null; stages?: number; notes?: string[];
 }
 export interface StageEvent { event: "stage"; stage: StageName; items?: StageItem[]; missing?: string }
-export interface FailedEvent { event: "failed"; what: string; title: string; text: string; findings?: Finding[] }
+export interface FailedEvent { event: "failed"; what: string; kind?: string; title: string; text: string; findings?: Finding[] }
 
 export type RunEvent =
   | { event: "started"; run: number; limits: { build: number; simulate: number } }
   | { event: "built"; seconds: number; constants?: Record<string, { value: number; line: number }> }
   | { event: "progress"; fraction: number | null; seconds: number; text: string }
   | { event: "timeline"; data: string }
+  | { event: "drill"; repaired: boolean; sentence: string }
   | { event: "done"; seconds: number }
   | VerdictEvent | BoundEvent | ProductEvent | StageEvent | FailedEvent;
 
@@ -61,4 +71,4 @@ export interface Reveal {
 export interface Todo { id: string | number; step: number; line: number; title: string; open: boolean }
 export interface Question { question: string; unit: string; count: number }
 export interface Mark { right: boolean; figure: string | number; said: string; reasons: string[]; measured: string | number | null }
-export interface Drill { id: string | number; text: string; symptom: string; kernel: string; sizes: Sizes; causes: string[] }
+export interface Drill { id: string | number; text: string; symptom: string; kernel: string; sizes: Sizes; causes: string[]; gpu?: string; sms?: number | null }

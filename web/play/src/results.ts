@@ -22,8 +22,11 @@ export class Results {
   readonly stages: Stages;
   /** The number of the last run that ended with a verdict. */
   run: number | null = null;
+  /** Tells a failed run of course mode, by its number. */
+  slowly: (run: number) => void = () => {};
   private started: number | null = null;
   private seen = new Set<string>();
+  private concealed = false; // what course mode tells in steps
   private limits = { build: 0, simulate: 0 };
 
   constructor(editor: Editor, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
@@ -80,6 +83,7 @@ export class Results {
       case "stage":
         this.fresh(event.stage);
         return this.stages.show(event);
+      case "drill": return this.tell(event.sentence);
       case "failed": return this.failed(event);
       case "done": return this.done(event.seconds);
     }
@@ -100,8 +104,9 @@ export class Results {
     ].filter(Boolean).join(", ");
     this.head(event.verdict, [event.title, figures].filter(Boolean).join(" · "));
     this.fresh("findings");
-    if (event.drill) this.tell(event.drill.sentence);
-    if (event.findings) this.findings.show(event.findings, "Nothing is wrong.");
+    this.concealed = Boolean(event.stages);
+    if (event.stages && this.run !== null) this.slowly(this.run);
+    else if (event.findings) this.findings.show(event.findings, "Nothing is wrong.", ...(event.notes ?? []).map((note) => element("p", { class: "quiet" }, note)));
   }
 
   private failed(event: FailedEvent): void {
@@ -130,7 +135,8 @@ export class Results {
     byId("progress").hidden = true;
     this.say(`The run took ${significant(seconds)} s.`);
     if (this.seen.has("failed")) return; // the last good results stay
-    for (const [name, words] of Object.entries(LACKING)) {
+    for (const [name, lacking] of Object.entries(LACKING)) {
+      const words = this.concealed ? "Course mode tells a run that fails in steps: they are in the tab Findings." : lacking;
       if (this.seen.has(name)) continue;
       if (name === "timeline") this.timeline.say(words);
       else byId(`pane-${name}`).replaceChildren(element("p", { class: "lead" }, words));

@@ -1,6 +1,6 @@
 // When the text runs: by itself 150 ms after the last key where that is safe, else when the reader asks for it.
 
-import type { Finding, Kernel, RunEvent, RunRequest, Session } from "./protocol.ts";
+import type { Finding, Kernel, RunEvent, RunRequest, Session, StageEvent, StageName } from "./protocol.ts";
 import { isAbort, sentenceOf, type Server } from "./server.ts";
 
 const PAUSE = 150, UNPARSED = 1000; // ms after the last key
@@ -16,6 +16,7 @@ export interface RunsEvents {
 
 export class Runs {
   private abort: AbortController | null = null;
+  private side: AbortController | null = null; // of a stage alone
   private pause = 0;
   private reading = 0;
   /** The text of the last run; null where none was. */
@@ -23,7 +24,7 @@ export class Runs {
 
   /** request: what is to run now, or the sentence that says why nothing can. */
   constructor(private readonly server: Server, private readonly session: Session, private readonly text: () => string,
-    private readonly request: () => RunRequest | string, private readonly on: RunsEvents) {}
+    private readonly request: () => Omit<RunRequest, "asked"> | string, private readonly on: RunsEvents) {}
 
   /** A key: what runs is superseded. */
   edited(): void {
@@ -49,6 +50,7 @@ export class Runs {
 
   stop(): void {
     clearTimeout(this.pause);
+    this.side?.abort();
     if (!this.abort) return;
     this.abort.abort();
     this.abort = null;
@@ -63,20 +65,35 @@ export class Runs {
     const mine = this.abort = new AbortController();
     this.ranText = request.text;
     this.on.running(true);
+    await this.follow(request, asked, mine, (event) => this.on.event(event));
+    if (this.abort !== mine) return;
+    this.abort = null;
+    this.on.running(false);
+  }
+
+  /** Asks for one stage of the present text, beside a run that goes on. */
+  async stage(stage: StageName, show: (event: StageEvent) => void): Promise<void> {
+    this.side?.abort();
+    const request = this.request();
+    if (typeof request === "string") return this.on.say(request);
+    const mine = this.side = new AbortController();
+    await this.follow({ ...request, want: [stage] }, false, mine, (event) => {
+      if (event.event === "stage") show(event);
+      else if (event.event === "failed") show({ event: "stage", stage, missing: event.title });
+    });
+  }
+
+  private async follow(request: Omit<RunRequest, "asked">, asked: boolean, mine: AbortController, on: (event: RunEvent) => void): Promise<void> {
     try {
-      for await (const event of this.server.run(request, mine.signal)) {
+      for await (const event of this.server.run({ ...request, asked: asked || !this.session.automatic }, mine.signal)) {
         if (mine.signal.aborted) return;
-        if (event.event === "failed" && event.what === "parse" && !asked) return this.on.say("The text does not parse yet.");
-        this.on.event(event);
+        if (event.event === "failed" && [event.what, event.kind].includes("parse") && !asked) return this.on.say("The text does not parse yet.");
+        on(event);
       }
     } catch (error) {
       if (!isAbort(error)) this.on.say(sentenceOf(error));
     } finally {
       mine.abort(); // a run that is read no further
-      if (this.abort === mine) {
-        this.abort = null;
-        this.on.running(false);
-      }
     }
   }
 

@@ -13,8 +13,9 @@ export class Saver {
   private readonly lines = new Lines("conflict-list", "The file on disk against the editor");
   private readonly dialog = byId<HTMLDialogElement>("conflict");
 
+  /** elsewhere: whether the editor has another text than the file's. */
   constructor(private readonly server: Server, private readonly editor: Editor, private readonly session: Session,
-    private readonly tell: (text: string) => void) {
+    private readonly tell: (text: string) => void, private readonly elsewhere: () => boolean) {
     this.digest = session.digest;
     this.saved = session.text;
     byId("conflict-lines").replaceChildren(this.lines.node);
@@ -29,6 +30,7 @@ export class Saver {
   get changed(): boolean { return this.session.writable && this.editor.text !== this.saved; }
 
   async save(): Promise<void> {
+    if (this.elsewhere()) return this.tell("A drill is not saved: your text comes back after it.");
     if (!this.session.writable) return this.tell(`${this.session.file} cannot be written.`);
     const text = this.editor.text;
     try {
