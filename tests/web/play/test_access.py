@@ -45,7 +45,11 @@ def test_keys_reach_every_control(serve: Serve, play: Play) -> None:
     for _ in range(40):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("() => document.activeElement.id || document.activeElement.className"))
-    choices, buttons, panes = "kernel size-m size-n size-k gpu sms", "run save export course theme help-open", "tab-findings"
+    choices, buttons, panes = (
+        "kernel size-m size-n size-k gpu sms",
+        "run save export course theme help-open",
+        "tab-findings",
+    )
     controls = [*choices.split(), *buttons.split(), "cm-content", panes, "pane-findings"]
     assert [each for each in controls if not any(each in name.split() for name in reached)] == []
     page.locator("#tab-findings").focus()
