@@ -13,14 +13,15 @@ export class Choices {
   private readonly smsBox = byId<HTMLInputElement>("sms");
   private readonly sizeBoxes = AXES.map((axis) => byId<HTMLInputElement>(`size-${axis}`));
 
-  /** changed: is called when the reader chooses something else. */
-  constructor(session: Session, changed: () => void) {
+  /** changed: is called when the reader chooses something else. reveal: shows a line of the text. */
+  constructor(session: Session, changed: () => void, private readonly reveal: (line: number) => void) {
     this.gpuBox.replaceChildren(...session.gpus.map(({ name, title }) => element("option", { value: name }, title)));
     this.gpuBox.value = session.ladder;
     if (this.gpuBox.selectedIndex < 0) this.gpuBox.selectedIndex = 0;
     this.list(session.kernels);
     this.kernelBox.addEventListener("change", () => {
       this.takeSizes();
+      this.revealKernel();
       changed();
     });
     for (const box of [this.gpuBox, this.smsBox, ...this.sizeBoxes]) box.addEventListener("change", changed);
@@ -77,6 +78,11 @@ export class Choices {
     this.gpuBox.value = gpu;
     this.smsBox.value = sms;
     this.kernelBox.disabled = this.gpuBox.disabled = this.smsBox.disabled = false;
+  }
+
+  /** Shows the first line of the chosen kernel. */
+  revealKernel(): void {
+    if (this.chosen?.line) this.reveal(this.chosen.line);
   }
 
   private get chosen(): Kernel | undefined { return this.kernels.find((each) => each.name === this.kernel); }

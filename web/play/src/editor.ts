@@ -155,6 +155,12 @@ export class Editor {
     this.view.dispatch({ effects });
   }
 
+  /** Puts a line at the top. */
+  reveal(line: number): void {
+    const { doc } = this.view.state;
+    if (line <= doc.lines) this.view.dispatch({ effects: EditorView.scrollIntoView(doc.line(line).from, { y: "start", yMargin: 0 }) });
+  }
+
   /** Puts the cursor on a line and the focus into the editor. */
   goTo(line: number, column = 1): void {
     const { doc } = this.view.state, at = doc.line(Math.min(Math.max(1, line), doc.lines));

@@ -102,7 +102,7 @@ async function play(): Promise<void> {
     course.draw();
     runs.chosen();
   };
-  const choices = new Choices(session, chosen);
+  const choices = new Choices(session, chosen, (line) => editor.reveal(line));
   const course = new Course(server, session, editor, choices, results, chosen, tell);
   results.slowly = (run) => course.tellSlowly(run);
   const request = (): Omit<RunRequest, "asked"> | string => {
@@ -113,7 +113,10 @@ async function play(): Promise<void> {
     };
   };
   const runs = new Runs(server, session, () => editor.text, request, {
-    event: (event) => results.show(event),
+    event: (event) => {
+      const unchanged = event.event === "drill" && !event.repaired && course.drills.drill?.text === editor.text;
+      if (!unchanged) results.show(event); // the drill itself needs no verdict
+    },
     kernels: (kernels) => choices.list(kernels),
     unparsed: (finding) => results.unparsed(finding),
     say,
@@ -123,6 +126,7 @@ async function play(): Promise<void> {
     },
   });
   editor.load(session.text);
+  choices.revealKernel();
   const saver = new Saver(server, editor, session, tell, () => course.drills.drill !== null);
   byId("run").addEventListener("click", () => void runs.start(true));
   byId("export").addEventListener("click", () => void exported(server, results, session));

@@ -17,7 +17,7 @@ export interface Edit { line: number; before: string; after: string }
 
 export interface Sizes { m: number; n: number; k: number }
 export interface Kernel {
-  name: string; step: number | null; title: string; written: boolean;
+  name: string; step: number | null; title: string; written: boolean; line?: number;
   /** Null for a kernel that takes none. free: the dimensions that may be chosen, as in "MNK". */
   sizes: Sizes | null; free?: string;
 }
@@ -35,7 +35,7 @@ export type Want = "findings" | "timeline" | "bound" | "product" | StageName;
 
 export interface RunRequest {
   text: string; kernel: string; constants: Record<string, number>; sizes: Sizes | null; gpu: string; sms: number | null;
-  course: boolean; want: Want[]; asked: boolean; drill?: string | number;
+  course: boolean; want: Want[]; asked: boolean; drill?: string;
 }
 
 export interface StageItem { name: string; text: string; lines: number[]; language?: string }
@@ -58,7 +58,7 @@ export type RunEvent =
   | { event: "built"; seconds: number; constants?: Record<string, { value: number; line: number }> }
   | { event: "progress"; fraction: number | null; seconds: number; text: string }
   | { event: "timeline"; data: string }
-  | { event: "drill"; repaired: boolean; sentence: string }
+  | { event: "drill"; repaired: boolean; sentence: string; reason?: string }
   | { event: "done"; seconds: number }
   | VerdictEvent | BoundEvent | ProductEvent | StageEvent | FailedEvent;
 
@@ -66,9 +66,15 @@ export type RunEvent =
 export interface Recording { session: Session; text: string; events: RunEvent[] }
 
 export interface Reveal {
-  sentence?: string; product?: ProductEvent; right?: boolean; rule?: string; findings?: Finding[]; help?: string; edit?: Edit | null;
+  sentence?: string; product?: ProductEvent | null; right?: boolean; rule?: string; findings?: Finding[]; help?: string; edit?: Edit | null;
 }
-export interface Todo { id: string | number; step: number; line: number; title: string; open: boolean }
-export interface Question { question: string; unit: string; count: number }
-export interface Mark { right: boolean; figure: string | number; said: string; reasons: string[]; measured: string | number | null }
-export interface Drill { id: string | number; text: string; symptom: string; kernel: string; sizes: Sizes; causes: string[]; gpu?: string; sms?: number | null }
+export interface Todo { id: string; step: number; line: number; title: string; open: boolean }
+/** A question by its number from 1; of: how many the step has. */
+export interface Question { asked: string; unit: string; question: number; of: number }
+export interface Mark extends Question { right: boolean; figure: number; said: string; reasons: string[]; measured: number | null }
+/** causes: of which one is right; an answer names one by its number from 1. */
+export interface Drill {
+  id: string; text: string; symptom: "hangs" | "wrong" | "slow"; kernel: string; sizes: Sizes; gpu: string; sms: number | null;
+  causes: string[]; number: number; of: number;
+}
+export interface DrillMark { right: boolean; right_line: boolean; right_cause: boolean }

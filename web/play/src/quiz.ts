@@ -1,6 +1,7 @@
 // Hints for the TODOs of a step, and its quiz: figures to predict.
 
 import { element } from "../../timeline/src/dom.ts";
+import { integer, significant } from "../../timeline/src/format.ts";
 import type { Editor } from "./editor.ts";
 import type { Mark, Question, Todo } from "./protocol.ts";
 import { sentenceOf, type Server } from "./server.ts";
@@ -44,27 +45,25 @@ function todoItem(todo: Todo, server: Server, editor: Editor): HTMLElement {
 /** The questions of a step, one after another. */
 export class Quiz {
   private step: number | null = null;
-  private index = 0;
 
   constructor(private readonly node: HTMLElement, private readonly server: Server) {}
 
   async show(step: number | null): Promise<void> {
     if (step === this.step && step !== null) return; // an answer stays
     this.step = step;
-    this.index = 0;
-    await this.ask();
+    await this.ask(1);
   }
 
-  private async ask(): Promise<void> {
-    const { node, server, step, index } = this;
+  private async ask(number: number): Promise<void> {
+    const { node, server, step } = this;
     if (step === null) return node.replaceChildren(element("p", {}, "Choose a kernel of a step to be asked about it."));
     try {
-      const question = await server.post<Question>("/course/quiz", { step, question: index, answer: null, why: "" });
+      const question = await server.post<Question>("/course/quiz", { step, question: number, answer: null, why: "" });
       const answer = element("input", { type: "text", inputmode: "decimal", required: true, autocomplete: "off", id: "quiz-answer" });
       const why = element("input", { type: "text", autocomplete: "off", id: "quiz-why" });
       const outcome = element("div", { "aria-live": "polite" });
       const form = element("form", {},
-        element("p", {}, element("b", {}, `Question ${index + 1} of ${question.count}: `), question.question),
+        element("p", {}, element("b", {}, `Question ${number} of ${question.of}: `), ...prose(question.asked)),
         element("p", {}, element("label", { for: "quiz-answer" }, `Your number, in ${question.unit} `), answer),
         element("p", {}, element("label", { for: "quiz-why" }, "Why, in a sentence "), why),
         element("button", { type: "submit" }, "Answer"), outcome);
@@ -78,20 +77,27 @@ export class Quiz {
     }
   }
 
-  private async mark(question: Question, answer: string, why: string, outcome: HTMLElement): Promise<void> {
+  private async mark({ question, of, unit }: Question, given: string, why: string, outcome: HTMLElement): Promise<void> {
+    const answer = Number(given.replaceAll(",", "").replace(/%$/, "").trim() || "x");
+    if (!Number.isFinite(answer)) return outcome.replaceChildren(element("p", {}, "Write a number, as in 128 or 1.5."));
+    outcome.replaceChildren(element("p", {}, "The simulator computes the figure …"));
     try {
-      const mark = await this.server.post<Mark>("/course/quiz", { step: this.step, question: this.index, answer, why });
-      const last = this.index + 1 >= question.count, next = element("button", { type: "button" }, last ? "Begin again" : "Next question");
-      next.addEventListener("click", () => {
-        this.index = last ? 0 : this.index + 1;
-        void this.ask();
-      });
+      const mark = await this.server.post<Mark>("/course/quiz", { step: this.step, question, answer, why });
+      const last = question >= of, next = element("button", { type: "button" }, last ? "Begin again" : "Next question");
+      next.addEventListener("click", () => void this.ask(last ? 1 : question + 1));
       outcome.replaceChildren(
         element("p", { class: mark.right ? "right-answer" : "wrong-answer" }, element("b", {}, mark.right ? "Right" : "Not right"),
-          `: the simulator's figure is ${mark.figure} ${question.unit}.`, mark.measured === null ? "" : ` Measured on a B200: ${mark.measured} ${question.unit}.`),
-        mark.said ? element("p", {}, mark.said) : "", ...mark.reasons.map((reason) => element("p", {}, reason)), next);
+          `: the simulator's figure is ${figure(mark.figure)} ${unit}.`, mark.measured === null ? "" : ` Measured on a B200: ${figure(mark.measured)} ${unit}.`),
+        mark.said ? element("p", {}, ...prose(mark.said)) : "", ...mark.reasons.map((reason) => element("p", {}, ...prose(reason))), next);
     } catch (error) {
       outcome.replaceChildren(element("p", {}, sentenceOf(error)));
     }
   }
+}
+
+const figure = (value: number): string => (Number.isInteger(value) ? integer(value) : significant(value));
+
+/** Text whose parts between backticks are code. */
+function prose(text: string): (Node | string)[] {
+  return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
 }

@@ -83,7 +83,7 @@ export class Results {
       case "stage":
         this.fresh(event.stage);
         return this.stages.show(event);
-      case "drill": return this.tell(event.sentence);
+      case "drill": return this.tell([event.sentence, event.reason].filter(Boolean).join(" "));
       case "failed": return this.failed(event);
       case "done": return this.done(event.seconds);
     }
@@ -102,11 +102,14 @@ export class Results {
     const figures = [
       event.microseconds && `${significant(event.microseconds)} µs`, event.cycles && `${cycles(event.cycles)} cycles`,
     ].filter(Boolean).join(", ");
-    this.head(event.verdict, [event.title, figures].filter(Boolean).join(" · "));
+    this.head(event.verdict, event.title || figures);
     this.fresh("findings");
     this.concealed = Boolean(event.stages);
     if (event.stages && this.run !== null) this.slowly(this.run);
-    else if (event.findings) this.findings.show(event.findings, "Nothing is wrong.", ...(event.notes ?? []).map((note) => element("p", { class: "quiet" }, note)));
+    else if (event.findings) {
+      this.findings.show(event.findings, "Nothing is wrong.");
+      byId("pane-findings").append(...(event.notes ?? []).map((note) => element("p", { class: "quiet" }, note)));
+    }
   }
 
   private failed(event: FailedEvent): void {

@@ -66,6 +66,7 @@ export class Reveals {
       this.editor.show(findings ?? []);
       return [this.findings.list(findings ?? [])];
     }
+    if (findings) this.editor.show(findings); // with their help
     return [element("p", {}, help || "There is no help for this finding."), edit ? this.findings.editOf(edit) : ""];
   }
 }

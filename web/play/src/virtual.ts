@@ -19,6 +19,7 @@ export class Lines {
   private spans: Span[][] = [];
   private shown: [number, number] = [-1, -1];
   private lit = 0;
+  private fresh = true; // nothing has been shown: the first text opens where the kernel's text has descendants
   private active = -1;
 
   /** pointed: is told the source line of the row that is pointed at or gone to; 0 for none. */
@@ -42,6 +43,9 @@ export class Lines {
     this.active = -1;
     this.node.removeAttribute("aria-activedescendant");
     this.inner.style.height = `${rows.length * HEIGHT}px`;
+    const first = rows.findIndex((row) => row.source > 0);
+    if (this.fresh && first > 0) this.node.scrollTop = Math.max(0, (first - 2) * HEIGHT);
+    this.fresh = false;
     this.inner.style.minWidth = `calc(${rows.reduce((most, row) => Math.max(most, row.text.length), 0)}ch + 70px)`;
     this.redraw();
   }
