@@ -42,3 +42,9 @@ def type_text(page: Any, text: str) -> None:
 def text_of(page: Any) -> str:
     """The text of the editor, which is all in view."""
     return "\n".join(page.locator(".cm-line").all_text_contents())
+
+
+def stop_clock(page: Any) -> None:
+    """Lets the time of the page stand, so that it goes on only by `page.clock.run_for`."""
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("() => Date.now()") + 1000)

@@ -17,7 +17,7 @@ Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
 
 DRILL = {
-    "id": "x1", "text": "def hgemm_v4(M, N, K):\n    a = 1\n    b = 2\n", "symptom": "hangs",
+    "id": "x1", "text": "def hgemm_v4(M, N, K):\n    a = 1\n    b = 2\n", "symptom": "On a GPU it hangs.",
     "kernel": "hgemm_v4", "sizes": {"m": 256, "n": 256, "k": 256}, "causes": ["one", "two", "three", "four"],
     "gpu": "h100", "sms": 4, "number": 2, "of": 3,
 }  # fmt: skip
@@ -60,19 +60,21 @@ def server(serve: Serve, timeline: str) -> FakeServer:
         "/course/drill": (200, DRILL),
         "/course/drill/answer": lambda body: (
             200,
-            {"right": False, "right_line": body["line"] == 3, "right_cause": False},
+            {"right": False, "sentence": f"your cause {body['cause']} is not right"},
         ),
     }
     return server
 
 
 def quiz(body: Mapping[str, Any]) -> tuple[int, Any]:
-    question = {"step": 4, "question": body["question"], "of": 2, "asked": "How many for `bar`?", "unit": "arrivals"}
     if body["answer"] is None:
-        return 200, question
-    right = body["answer"] == 1000
-    mark = {"said": "" if right else "A wait is not an arrival.", "reasons": ["A commit arrives once."]}
-    return 200, {**question, **mark, "right": right, "figure": 1000.0, "measured": 1.23456}
+        return 200, {"question": f"How many for `bar{body['question']}`?", "unit": "arrivals", "count": 2}
+    if not body["answer"].isdecimal():
+        return 400, {"error": "Write a number, as in 128 or 1.5."}
+    right = body["answer"] == "1000"
+    said = "" if right else "A wait is not an arrival."
+    reasons = ["A commit arrives once."]
+    return 200, {"right": right, "figure": "1,000", "said": said, "reasons": reasons, "measured": "1.23"}
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_hints_open_one_after_another(server: FakeServer, page: Any) -> None:
 def test_the_quiz_asks_and_marks(server: FakeServer, page: Any) -> None:
     page.locator("#tab-course").click()
     answer, outcome = page.locator("#quiz-answer"), page.locator("#pane-course form").first
-    for given, words in (("x", "Write a number"), ("4", "A wait is not an arrival."), ("1,000", "Right")):
+    for given, words in (("x", "Write a number"), ("4", "A wait is not an arrival."), ("1000", "Right")):
         answer.fill(given)
         page.keyboard.press("Enter")
         page.wait_for_function(
@@ -141,16 +143,16 @@ def test_the_quiz_asks_and_marks(server: FakeServer, page: Any) -> None:
         )
     assert "A commit arrives once." in outcome.inner_text()
     assert "figure is 1,000 arrivals. Measured on a B200: 1.23 arrivals." in outcome.inner_text()
-    assert outcome.locator("code").inner_text() == "bar"
+    assert outcome.locator("code").inner_text() == "bar0"
     page.get_by_role("button", name="Next question").click()
-    until(page, "Question 2 of 2: How many for bar?", "#pane-course")
+    until(page, "Question 2 of 2: How many for bar1?", "#pane-course")
 
 
 def test_a_drill_takes_the_place_of_the_text_until_it_ends(server: FakeServer, page: Any) -> None:
     type_text(page, "# mine")
     page.locator("#tab-course").click()
     page.get_by_role("button", name="Deal a drill of step 4").click()
-    until(page, "Drill 2 of 3: On a GPU this kernel hangs.", "#pane-course")
+    until(page, "Drill 2 of 3: On a GPU it hangs.", "#pane-course")
     assert text_of(page) == DRILL["text"]
     wait_for(lambda: "drill" in server.bodies("/run")[-1])
     done(page)
@@ -166,8 +168,8 @@ def test_a_drill_takes_the_place_of_the_text_until_it_ends(server: FakeServer, p
     page.locator(".cm-line").nth(2).click()
     page.get_by_label("two").check()
     page.get_by_role("button", name="Answer").last.click()
-    until(page, "Line 3 is right; the cause is not right.", "#pane-course form p[role=status]")
-    assert server.bodies("/course/drill/answer") == [{"id": "x1", "line": 3, "cause": 2}]
+    until(page, "Line 3: your cause 1 is not right.", "#pane-course form p[role=status]")
+    assert server.bodies("/course/drill/answer") == [{"id": "x1", "line": 3, "cause": 1}]
     page.locator(".cm-line").nth(2).click()
     page.keyboard.press("End")
     page.keyboard.press("Backspace")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from .fake import FakeServer
-from .pages import BASE, done, type_text, until, wait_for
+from .pages import BASE, done, stop_clock, type_text, until, wait_for
 from .recorded import FINDING, KERNEL, SIZES, TEXT, good
 
 Play = Callable[..., Any]
@@ -45,7 +45,7 @@ def test_a_run_starts_150_ms_after_the_last_key_and_supersedes_the_one_before(
     server = serve(good(timeline, pause=30.0))
     page = play(server)
     until(page, "Simulating.")
-    page.clock.install()
+    stop_clock(page)
     type_text(page, "# one")
     page.clock.run_for(140)
     assert len(server.bodies("/run")) == 1
@@ -99,7 +99,7 @@ def test_a_text_that_does_not_parse_is_marked_only_after_a_second(serve: Serve, 
     server.answers["/kernels"] = (200, {"error": {**FINDING, "code": None, "title": "a bracket is open"}})
     page = play(server)
     done(page)
-    page.clock.install()
+    stop_clock(page)
     type_text(page, "(")
     page.clock.run_for(900)
     until(page, "does not parse yet")

@@ -3,10 +3,8 @@
 import { element } from "../../timeline/src/dom.ts";
 import type { Choices } from "./choices.ts";
 import type { Editor } from "./editor.ts";
-import type { Drill, DrillMark } from "./protocol.ts";
+import type { Drill } from "./protocol.ts";
 import { sentenceOf, type Server } from "./server.ts";
-
-const SYMPTOMS = { hangs: "On a GPU this kernel hangs.", wrong: "On a GPU its result is wrong.", slow: "Its result is right, and it is slower than it can be." };
 
 export class Drills {
   /** The drill that the editor has; null if it has the reader's text. */
@@ -45,8 +43,8 @@ export class Drills {
     this.line = element("b", {});
     const outcome = element("p", { role: "status" });
     const causes = drill.causes.map((cause, index) => element("label", { class: "cause" },
-      element("input", { type: "radio", name: "cause", value: index + 1, required: true }), ` ${cause}`));
-    const form = element("form", {}, element("p", {}, element("b", {}, `Drill ${drill.number} of ${drill.of}: `), SYMPTOMS[drill.symptom]),
+      element("input", { type: "radio", name: "cause", value: index, required: true }), ` ${cause}`));
+    const form = element("form", {}, element("p", {}, element("b", {}, `Drill ${drill.number} of ${drill.of}: `), drill.symptom),
       element("p", {}, "Put the cursor on the line of the mistake: it is ", this.line, "."),
       element("fieldset", {}, element("legend", {}, "Its cause"), ...causes), element("button", { type: "submit" }, "Answer"), outcome);
     form.addEventListener("submit", (event) => {
@@ -67,8 +65,8 @@ export class Drills {
   private async answer(drill: Drill, cause: number, outcome: HTMLElement): Promise<void> {
     try {
       const line = this.editor.cursorLine;
-      const mark = await this.server.post<DrillMark>("/course/drill/answer", { id: drill.id, line, cause });
-      outcome.textContent = `Line ${line} is ${mark.right_line ? "right" : "not right"}; the cause is ${mark.right_cause ? "right" : "not right"}.`;
+      const { sentence } = await this.server.post<{ right: boolean; sentence: string }>("/course/drill/answer", { id: drill.id, line, cause });
+      outcome.textContent = `Line ${line}: ${sentence}.`;
     } catch (error) {
       outcome.textContent = sentenceOf(error);
     }

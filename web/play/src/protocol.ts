@@ -69,12 +69,11 @@ export interface Reveal {
   sentence?: string; product?: ProductEvent | null; right?: boolean; rule?: string; findings?: Finding[]; help?: string; edit?: Edit | null;
 }
 export interface Todo { id: string; step: number; line: number; title: string; open: boolean }
-/** A question by its number from 1; of: how many the step has. */
-export interface Question { asked: string; unit: string; question: number; of: number }
-export interface Mark extends Question { right: boolean; figure: number; said: string; reasons: string[]; measured: number | null }
-/** causes: of which one is right; an answer names one by its number from 1. */
+/** A question of a step; count: how many it has. */
+export interface Question { question: string; unit: string; count: number }
+export interface Mark { right: boolean; figure: string; said: string; reasons: string[]; measured: string | null }
+/** causes: of which one is right; an answer names one by its number from 0. */
 export interface Drill {
-  id: string; text: string; symptom: "hangs" | "wrong" | "slow"; kernel: string; sizes: Sizes; gpu: string; sms: number | null;
+  id: string; text: string; symptom: string; kernel: string; sizes: Sizes; gpu: string; sms: number | null;
   causes: string[]; number: number; of: number;
 }
-export interface DrillMark { right: boolean; right_line: boolean; right_cause: boolean }

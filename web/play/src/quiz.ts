@@ -1,7 +1,6 @@
 // Hints for the TODOs of a step, and its quiz: figures to predict.
 
 import { element } from "../../timeline/src/dom.ts";
-import { integer, significant } from "../../timeline/src/format.ts";
 import type { Editor } from "./editor.ts";
 import type { Mark, Question, Todo } from "./protocol.ts";
 import { sentenceOf, type Server } from "./server.ts";
@@ -51,25 +50,25 @@ export class Quiz {
   async show(step: number | null): Promise<void> {
     if (step === this.step && step !== null) return; // an answer stays
     this.step = step;
-    await this.ask(1);
+    await this.ask(0);
   }
 
-  private async ask(number: number): Promise<void> {
+  private async ask(index: number): Promise<void> {
     const { node, server, step } = this;
     if (step === null) return node.replaceChildren(element("p", {}, "Choose a kernel of a step to be asked about it."));
     try {
-      const question = await server.post<Question>("/course/quiz", { step, question: number, answer: null, why: "" });
+      const question = await server.post<Question>("/course/quiz", { step, question: index, answer: null, why: "" });
       const answer = element("input", { type: "text", inputmode: "decimal", required: true, autocomplete: "off", id: "quiz-answer" });
       const why = element("input", { type: "text", autocomplete: "off", id: "quiz-why" });
       const outcome = element("div", { "aria-live": "polite" });
       const form = element("form", {},
-        element("p", {}, element("b", {}, `Question ${number} of ${question.of}: `), ...prose(question.asked)),
+        element("p", {}, element("b", {}, `Question ${index + 1} of ${question.count}: `), ...prose(question.question)),
         element("p", {}, element("label", { for: "quiz-answer" }, `Your number, in ${question.unit} `), answer),
         element("p", {}, element("label", { for: "quiz-why" }, "Why, in a sentence "), why),
         element("button", { type: "submit" }, "Answer"), outcome);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
-        void this.mark(question, answer.value, why.value, outcome);
+        void this.mark(index, question, answer.value, why.value, outcome);
       });
       node.replaceChildren(form);
     } catch (error) {
@@ -77,25 +76,21 @@ export class Quiz {
     }
   }
 
-  private async mark({ question, of, unit }: Question, given: string, why: string, outcome: HTMLElement): Promise<void> {
-    const answer = Number(given.replaceAll(",", "").replace(/%$/, "").trim() || "x");
-    if (!Number.isFinite(answer)) return outcome.replaceChildren(element("p", {}, "Write a number, as in 128 or 1.5."));
+  private async mark(index: number, { count, unit }: Question, answer: string, why: string, outcome: HTMLElement): Promise<void> {
     outcome.replaceChildren(element("p", {}, "The simulator computes the figure …"));
     try {
-      const mark = await this.server.post<Mark>("/course/quiz", { step: this.step, question, answer, why });
-      const last = question >= of, next = element("button", { type: "button" }, last ? "Begin again" : "Next question");
-      next.addEventListener("click", () => void this.ask(last ? 1 : question + 1));
+      const mark = await this.server.post<Mark>("/course/quiz", { step: this.step, question: index, answer, why });
+      const last = index + 1 >= count, next = element("button", { type: "button" }, last ? "Begin again" : "Next question");
+      next.addEventListener("click", () => void this.ask(last ? 0 : index + 1));
       outcome.replaceChildren(
         element("p", { class: mark.right ? "right-answer" : "wrong-answer" }, element("b", {}, mark.right ? "Right" : "Not right"),
-          `: the simulator's figure is ${figure(mark.figure)} ${unit}.`, mark.measured === null ? "" : ` Measured on a B200: ${figure(mark.measured)} ${unit}.`),
+          `: the simulator's figure is ${mark.figure} ${unit}.`, mark.measured === null ? "" : ` Measured on a B200: ${mark.measured} ${unit}.`),
         mark.said ? element("p", {}, ...prose(mark.said)) : "", ...mark.reasons.map((reason) => element("p", {}, ...prose(reason))), next);
     } catch (error) {
       outcome.replaceChildren(element("p", {}, sentenceOf(error)));
     }
   }
 }
-
-const figure = (value: number): string => (Number.isInteger(value) ? integer(value) : significant(value));
 
 /** Text whose parts between backticks are code. */
 function prose(text: string): (Node | string)[] {
