@@ -4,6 +4,7 @@ import { byId } from "../../timeline/src/dom.ts";
 import { tabs } from "../../timeline/src/tabs.ts";
 import { themeSwitch } from "../../timeline/src/theme.ts";
 import { Choices } from "./choices.ts";
+import { Constants } from "./constants.ts";
 import { Course } from "./course.ts";
 import { Editor } from "./editor.ts";
 import { type Recording, type RunRequest, type Session, STAGES, type StageName, type Want } from "./protocol.ts";
@@ -39,6 +40,13 @@ function frame(editor: Editor, opened: () => void): Results {
     results.product.draw();
   });
   addEventListener("resize", () => results.product.draw());
+  const pin = byId("pin");
+  pin.addEventListener("click", () => {
+    const on = pin.getAttribute("aria-pressed") !== "true";
+    pin.setAttribute("aria-pressed", String(on));
+    results.pin(on);
+    tell(on ? "These results stay beside later ones, in the timeline and the bound." : "");
+  });
   const dialog = byId<HTMLDialogElement>("help");
   byId("help-open").addEventListener("click", () => dialog.showModal());
   byId("help-close").addEventListener("click", () => dialog.close());
@@ -72,7 +80,7 @@ function replay(recording: Recording): void {
   const results = frame(editor, () => {});
   editorLine = () => editor.cursorLine;
   title(recording.session);
-  for (const id of ["run", "save", "export", "course"]) byId(id).hidden = true;
+  for (const id of ["run", "save", "export", "course", "pin"]) byId(id).hidden = true;
   document.querySelector<HTMLElement>(".choices")!.hidden = true;
   editor.load(recording.text);
   editor.lock();
@@ -104,11 +112,13 @@ async function play(): Promise<void> {
   };
   const choices = new Choices(session, chosen, (line) => editor.reveal(line));
   const course = new Course(server, session, editor, choices, results, chosen, tell);
+  const constants = new Constants(chosen, (line) => editor.goTo(line));
+  results.constants = (found) => constants.show(course.drills.drill ? {} : found);
   results.slowly = (run) => course.tellSlowly(run);
   const request = (): Omit<RunRequest, "asked"> | string => {
     const stage = openStage();
     return choices.lack || {
-      text: editor.text, kernel: choices.kernel, constants: {}, sizes: choices.sizes, gpu: choices.gpu, sms: choices.sms,
+      text: editor.text, kernel: choices.kernel, constants: course.drills.drill ? {} : constants.values, sizes: choices.sizes, gpu: choices.gpu, sms: choices.sms,
       course: course.on, want: stage ? [...BASE, stage] : BASE, ...(course.drills.drill ? { drill: course.drills.drill.id } : {}),
     };
   };

@@ -55,7 +55,7 @@ export interface FailedEvent { event: "failed"; what: string; kind?: string; tit
 
 export type RunEvent =
   | { event: "started"; run: number; limits: { build: number; simulate: number } }
-  | { event: "built"; seconds: number; constants?: Record<string, { value: number; line: number }> }
+  | { event: "built"; seconds: number; constants?: Record<string, { value: number | string; line: number }> }
   | { event: "progress"; fraction: number | null; seconds: number; text: string }
   | { event: "timeline"; data: string }
   | { event: "drill"; repaired: boolean; sentence: string; reason?: string }

@@ -6,7 +6,7 @@ import { showBound } from "./bound.ts";
 import type { Editor } from "./editor.ts";
 import { Findings } from "./findings.ts";
 import { Product } from "./product.ts";
-import type { FailedEvent, Finding, RunEvent, VerdictEvent } from "./protocol.ts";
+import type { BoundEvent, FailedEvent, Finding, RunEvent, VerdictEvent } from "./protocol.ts";
 import { Stages } from "./stages.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -24,9 +24,13 @@ export class Results {
   run: number | null = null;
   /** Tells a failed run of course mode, by its number. */
   slowly: (run: number) => void = () => {};
+  /** Is told the constants of the kernel that was built. */
+  constants: (found: Record<string, { value: number | string; line: number }>) => void = () => {};
   private started: number | null = null;
   private seen = new Set<string>();
   private concealed = false; // what course mode tells in steps
+  private bound: BoundEvent | null = null;
+  private pinned: BoundEvent | null = null;
   private limits = { build: 0, simulate: 0 };
 
   constructor(editor: Editor, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
@@ -45,6 +49,13 @@ export class Results {
     byId("verdict").dataset.stale = "";
     this.stages.outdated();
     this.note();
+  }
+
+  /** Keeps the run that is seen beside later ones; or keeps none. */
+  pin(on: boolean): void {
+    this.pinned = on ? this.bound : null;
+    if (this.bound) showBound(byId("pane-bound"), this.bound, this.pinned);
+    void this.timeline.pin(on);
   }
 
   /** Says whether the pane that is seen is of an earlier text. */
@@ -67,12 +78,15 @@ export class Results {
         this.limits = event.limits;
         this.seen.clear();
         return;
-      case "built": return this.say("The kernel is built; it is being simulated.");
+      case "built":
+        this.constants(event.constants ?? {});
+        return this.say("The kernel is built; it is being simulated.");
       case "progress": return this.progress(event);
       case "verdict": return this.verdict(event);
       case "bound":
         this.fresh("bound");
-        return showBound(byId("pane-bound"), event);
+        this.bound = event;
+        return showBound(byId("pane-bound"), event, this.pinned);
       case "product":
         this.fresh("product");
         return this.product.show(event);

@@ -10,28 +10,28 @@ import type { Editor } from "./editor.ts";
 
 /** The editor as what shows the source. */
 class EditorSource implements SourceView {
-  private run: Run | null = null;
   private chosen: number | null = null;
 
-  constructor(private readonly editor: Editor, private readonly choose: Choose) {}
+  constructor(private readonly editor: Editor, private readonly run: Run, private readonly choose: Choose) {}
 
-  show(run: Run): void { this.run = run; }
+  /** The run whose source the editor has; a pinned one may have had another text. */
+  show(): void {}
 
   mark(run: Run, place: number | null): void {
-    this.editor.mark(place === null ? [] : [run.places[place].line], true);
+    this.editor.mark(place === null || run !== this.run ? [] : [run.places[place].line], true);
   }
 
   release(): void {
-    if (this.run && this.chosen !== null) this.choose(this.run, null);
+    if (this.chosen !== null) this.choose(this.run, null);
     this.chosen = null;
   }
 
   /** Marks the intervals of a line of the text. */
   line(line: number): void {
-    const place = this.run?.places.findIndex((each) => each.line === line) ?? -1;
+    const place = this.run.places.findIndex((each) => each.line === line);
     if (place < 0) return this.release();
     this.chosen = place;
-    this.choose(this.run!, place);
+    this.choose(this.run, place);
   }
 }
 
@@ -41,6 +41,9 @@ export class Timeline {
   private source: EditorSource | null = null;
   private page: Page | null = null;
   private seenFirst = "";
+  private runs = 0; // that are drawn
+  private pinned: Run | null = null;
+  private again = false; // what is pinned has changed since it was drawn
 
   constructor(private readonly pane: HTMLElement, private readonly editor: Editor) {}
 
@@ -57,22 +60,42 @@ export class Timeline {
   /** Draws data that has not been drawn; called when the pane becomes visible. */
   async draw(): Promise<void> {
     const data = this.waiting;
-    if (data === null) return;
+    if (data === null) {
+      if (this.page && this.again) this.mount(this.page);
+      return;
+    }
     const page = await read(data);
     if (data !== this.waiting) return; // a later run
     this.waiting = null;
     this.mount(page);
   }
 
-  private mount(page: Page): void {
-    const before = this.tab?.seenCycles, same = this.page?.runs[0].kernel === page.runs[0].kernel;
+  /** Keeps the run that is seen beside later ones; or keeps none. */
+  async pin(on: boolean): Promise<void> {
+    if (this.waiting !== null) this.page = await read(this.waiting);
+    this.pinned = on ? this.page?.runs[0] ?? null : null;
+    this.again = true;
+    if (!this.pane.hidden) await this.draw();
+  }
+
+  /** The run with the pinned one before it, if one is. */
+  private beside(page: Page): Page {
+    const [now] = page.runs;
+    return this.pinned ? { ...page, window: null, runs: [this.pinned, { ...now, index: 1 }] } : { ...page };
+  }
+
+  private mount(alone: Page): void {
+    const page = this.beside(alone), runs = page.runs.length;
+    const before = this.tab?.seenCycles, same = this.page?.runs[0].kernel === alone.runs[0].kernel && runs === this.runs;
     const barriers = this.tab ? byId<HTMLInputElement>("barriers").checked : true;
     const top = this.tab ? byId("lanes").scrollTop : 0;
     if (before && same && String(before.map(Math.round)) !== this.seenFirst) page.window = before; // the reader has moved it
+    this.again = false;
     STAGES.splice(0, STAGES.length, ...page.stages);
     this.pane.replaceChildren(byId<HTMLTemplateElement & HTMLElement>("timeline").content.cloneNode(true));
-    this.page = page;
-    this.tab = new TimelineTab(page, (choose) => (this.source = new EditorSource(this.editor, choose)));
+    this.page = alone;
+    this.runs = runs;
+    this.tab = new TimelineTab(page, (choose) => (this.source = new EditorSource(this.editor, page.runs.at(-1)!, choose)));
     this.seenFirst = String(this.tab.seenCycles.map(Math.round));
     if (same) {
       const box = byId<HTMLInputElement>("barriers");
