@@ -21,7 +21,8 @@ export class Constants {
 
   /** Shows the constants of the kernel that was built. A value of the text that has changed counts again. */
   show(found: Found): void {
-    const numbers = Object.entries(found).flatMap(([name, { value, line }]) => (Number.isInteger(value) && Number(value) > 0 ? [{ name, value: Number(value), line }] : []));
+    const numbers = Object.entries(found).flatMap(([name, { value, line }]) => (Number.isInteger(value) && Number(value) > 0 ? [{ name, value: Number(value), line }] : []))
+      .sort((a, b) => a.line - b.line || a.name.localeCompare(b.name));
     const key = JSON.stringify(numbers);
     if (key === this.shown) return;
     this.shown = key;

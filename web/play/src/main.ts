@@ -128,7 +128,10 @@ async function play(): Promise<void> {
       if (!unchanged) results.show(event); // the drill itself needs no verdict
     },
     kernels: (kernels) => choices.list(kernels),
-    unparsed: (finding) => results.unparsed(finding),
+    unparsed: (finding) => {
+      results.unparsed(finding);
+      say("");
+    },
     say,
     running: (now) => {
       document.documentElement.toggleAttribute("data-running", now);
