@@ -65,6 +65,7 @@ export class Runs {
     const mine = this.abort = new AbortController();
     this.ranText = request.text;
     this.on.running(true);
+    this.on.say("The kernel is being built.");
     await this.follow(request, asked, mine, (event) => this.on.event(event));
     if (this.abort !== mine) return;
     this.abort = null;

@@ -9,7 +9,7 @@ import type { View } from "./view.ts";
 
 export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
-const DENSE = 2500; // intervals of a row in view, beyond which its bins are drawn
+const DENSE = 2, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
 const DARK = "#1b1f24";
 
 export interface Chosen { run: Run; id: number }
@@ -129,7 +129,7 @@ export class Painter {
     lane.rows.forEach((row, index) => {
       const y = top + 2 + index * each, height = each - (lane.rows.length > 1 ? 1 : 0);
       const first = row.after(scene.view.from), last = row.after(scene.view.to);
-      if (last - first > DENSE && !scene.place) this.bins(scene, row, y, height);
+      if (last - first > Math.min(MOST, DENSE * this.width) && !scene.place) this.bins(scene, row, y, height);
       else this.intervals(scene, row, y, height, first, Math.min(last + 1, row.ids.length), lane.engine || index === 0);
     });
   }
