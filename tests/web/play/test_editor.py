@@ -24,6 +24,16 @@ def test_findings_are_in_the_gutter_at_their_lines(serve: Serve, play: Play, tim
     assert page.locator(".findings > li").count() == 2
 
 
+def test_findings_that_follow_from_others_are_folded(serve: Serve, play: Play, timeline: str) -> None:
+    findings = (FINDING, {**FINDING, "consequence": True, "title": "a consequence"}, {**FINDING, "happened": False})
+    page = play(serve(good(timeline, findings)))
+    done(page)
+    names = page.locator(".findings .finding-title:visible b").all_inner_texts()
+    assert names == ["error[TX201]", "possible error[TX201]"]
+    page.get_by_text("1 finding that follows from these").click()
+    assert page.get_by_text("a consequence").is_visible()
+
+
 def test_a_finding_goes_to_its_line_and_f8_to_the_next_one(serve: Serve, play: Play, timeline: str) -> None:
     page = play(serve(good(timeline, (FINDING,))))
     done(page)

@@ -143,6 +143,30 @@ def test_a_choice_runs_anew(serve: Serve, play: Play) -> None:
     assert last["kernel"] == "hgemm_v5" and last["sizes"] == {"m": 1024, "n": 1024, "k": 1024} and last["sms"] == 4
 
 
+def test_the_command_names_the_kernel_that_is_shown_first(serve: Serve, play: Play) -> None:
+    server = serve(kernel="hgemm_v5", gpus=[{"name": "b200", "title": "B200", "sms": 148}])
+    page = play(server)
+    done(page)
+    assert server.bodies("/run")[0]["kernel"] == "hgemm_v5" and server.bodies("/run")[0]["sizes"]["m"] == 1024
+    assert page.locator("#sms").get_attribute("placeholder") == "all 148"
+
+
+def test_only_the_sizes_that_a_kernel_lets_one_choose_can_be_changed(serve: Serve, play: Play) -> None:
+    kernels = [
+        {"name": "fixed", "step": None, "title": "fixed", "written": True, "sizes": None, "free": ""},
+        {"name": "hgemm_v2", "step": 2, "title": "a K loop", "written": True, "sizes": SIZES, "free": "K"},
+    ]
+    server = serve(kernels=kernels)
+    page = play(server)
+    done(page)
+    assert [page.locator(f"#size-{axis}").is_enabled() for axis in "mnk"] == [False, False, True]
+    page.locator("#kernel").select_option("fixed")
+    done(page)
+    wait_for(lambda: len(server.bodies("/run")) == 2)
+    assert server.bodies("/run")[1]["sizes"] is None
+    assert [page.locator(f"#size-{axis}").is_enabled() for axis in "mnk"] == [False, False, False]
+
+
 def test_kernels_of_the_text_are_offered_a_second_after_the_last_key(serve: Serve, play: Play) -> None:
     server = serve()
     kernel = {"name": "mine", "step": None, "title": "", "written": True, "sizes": SIZES}

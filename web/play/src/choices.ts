@@ -19,6 +19,9 @@ export class Choices {
     this.gpuBox.value = session.ladder;
     if (this.gpuBox.selectedIndex < 0) this.gpuBox.selectedIndex = 0;
     this.list(session.kernels);
+    if (session.kernel && session.kernels.some((each) => each.name === session.kernel)) this.choose(session.kernel);
+    this.limit(session);
+    this.gpuBox.addEventListener("change", () => this.limit(session));
     this.kernelBox.addEventListener("change", () => {
       this.takeSizes();
       this.revealKernel();
@@ -43,9 +46,18 @@ export class Choices {
     if (written) this.choose(written.name, written.sizes);
   }
 
-  choose(kernel: string, sizes: Sizes | null): void {
+  choose(kernel: string, sizes?: Sizes | null): void {
     this.kernelBox.value = kernel;
     this.takeSizes(sizes);
+  }
+
+  /** The GPU has no more SMs than it has. */
+  private limit({ gpus }: Session): void {
+    const sms = gpus.find((each) => each.name === this.gpu)?.sms;
+    if (!sms) return;
+    this.smsBox.max = String(sms);
+    this.smsBox.placeholder = `all ${sms}`;
+    if (this.sms !== null && this.sms > sms) this.smsBox.value = "";
   }
 
   /** Shows the sizes of the chosen kernel; those that it does not let one choose cannot be changed. */

@@ -1,6 +1,7 @@
 // The findings as a list: each goes to its line, and offers the help's edit.
 
 import { element } from "../../timeline/src/dom.ts";
+import { count } from "../../timeline/src/format.ts";
 import type { Editor } from "./editor.ts";
 import type { Edit, Finding } from "./protocol.ts";
 
@@ -13,16 +14,20 @@ export class Findings {
     this.pane.replaceChildren(...above, findings.length ? this.list(findings) : without ? element("p", { class: "lead" }, without) : "");
   }
 
+  /** The findings in order; those that follow from others are folded. */
   list(findings: Finding[]): HTMLElement {
-    return element("ol", { class: "findings" }, ...findings.map((finding) => this.item(finding)));
+    const causes = findings.filter((finding) => !finding.consequence), others = findings.filter((finding) => finding.consequence);
+    return element("div", {},
+      element("ol", { class: "findings" }, ...causes.map((finding) => this.item(finding))),
+      others.length > 0 && element("details", { class: "consequences" }, element("summary", {}, `${count(others.length, "finding")} that follow${others.length > 1 ? "" : "s"} from these`),
+        element("ol", { class: "findings" }, ...others.map((finding) => this.item(finding)))));
   }
 
   private item(finding: Finding): HTMLElement {
-    const { line, help, edit, happened, consequence } = finding;
+    const { line, help, edit, happened } = finding;
     const name = `${happened === false ? "possible " : ""}${finding.severity}${finding.code ? `[${finding.code}]` : ""}`;
-    return element("li", { class: consequence ? "note" : finding.severity },
-      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : null, " ", element("b", {}, name), ` ${finding.title}`,
-        consequence && element("span", { class: "quiet" }, " It follows from another finding.")),
+    return element("li", { class: finding.severity },
+      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : null, " ", element("b", {}, name), ` ${finding.title}`),
       finding.related.length > 0 && element("ul", { class: "related" }, ...finding.related.map((each) =>
         element("li", {}, each.line ? this.toLine(each.line) : null, ` ${each.text}`))),
       finding.rule && element("p", { class: "quiet" }, `Rule: ${finding.rule}`),

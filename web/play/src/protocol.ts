@@ -25,7 +25,9 @@ export interface Kernel {
 export interface Session {
   file: string; text: string; digest: string; writable: boolean;
   automatic: boolean; missing: string[]; ladder: string;
-  gpus: { name: string; title: string }[]; kernels: Kernel[];
+  gpus: { name: string; title: string; sms?: number }[]; kernels: Kernel[];
+  /** The kernel that is shown first, if the command names one. */
+  kernel?: string | null;
   course: boolean | { missing: string }; nvrtc: boolean | string; version: string; modules: string[];
 }
 
