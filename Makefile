@@ -4,7 +4,7 @@
 # make hint STEP=5: the TODOs of step 5 in gemm_kernels.py, and a hint for the first one that is open
 # make handin  build handin.tar from gemm_kernels.py, check it as the grader will, and print the score to expect
 # make lint    ruff and pyright
-# make web     build the script and the style of the timeline's page
+# make web     build the scripts and the styles of the pages
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make docs    build the site of the course into build/site; open build/site/index.html
 # make slides  build the slides of the course into build/slides, as HTML and PDF
@@ -49,7 +49,7 @@ REQUIREMENTS := pyproject.toml constraints.txt
 BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
-WEB := web/timeline/node_modules/.installed
+WEB := $(patsubst %,web/%/node_modules/.installed,timeline play)
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
@@ -94,6 +94,7 @@ lint: $(DEV)
 
 web: $(WEB)
 	cd web/timeline && node build.mjs
+	cd web/play && node build.mjs
 
 pythons: $(DEV)
 	$(BIN)/python -m tools.interpreters --jobs $(JOBS)
@@ -142,9 +143,9 @@ $(BASE): $(BIN)/python $(REQUIREMENTS)
 	@$(INSTALL) --no-build-isolation --editable '.[course]'
 	@touch $@
 
-# What builds the page and checks it, at the versions of package-lock.json; without npm those tests are skipped.
-$(WEB): web/timeline/package.json web/timeline/package-lock.json
-	@if command -v npm > /dev/null; then cd web/timeline && npm ci --silent --no-fund --no-audit; else mkdir -p $(@D); fi
+# What builds the pages and checks them, at the versions of package-lock.json; without npm those tests are skipped.
+$(WEB): web/%/node_modules/.installed: web/%/package.json web/%/package-lock.json
+	@if command -v npm > /dev/null; then cd web/$* && npm ci --silent --no-fund --no-audit; else mkdir -p $(@D); fi
 	@touch $@
 
 $(DECK): slides/package.json slides/package-lock.json

@@ -3,6 +3,7 @@ import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { licences } from "../licences.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const out = process.argv[2] ?? join(here, "../../tirx_mini/report/timeline/assets");
@@ -20,13 +21,5 @@ const { metafile } = await build({
   metafile: true,
 });
 
-// The licences of what is bundled ask to be in every copy: each text once, with those that it is of.
-const packages = [...new Set(Object.keys(metafile.inputs).map((path) => path.match(/^node_modules\/([^/]+)/)?.[1]).filter(Boolean))].sort();
-const licences = new Map();
-for (const name of packages) {
-  const text = readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim();
-  licences.set(text, [...(licences.get(text) ?? []), name]);
-}
-const notice = [...licences].map(([text, names]) => `${names.join(", ")}:\n${text}`).join("\n\n");
 const script = join(out, "page.js");
-writeFileSync(script, `/*\n${notice}\n*/\n${readFileSync(script, "utf8")}`);
+writeFileSync(script, `/*\n${licences(metafile, here)}\n*/\n${readFileSync(script, "utf8")}`);

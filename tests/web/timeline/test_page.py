@@ -15,6 +15,7 @@ from tirx_mini.diagnose import Activity, Interval, Report
 from tirx_mini.report.timeline import page_html
 
 Show = Callable[..., Any]
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -177,3 +178,61 @@ def test_nothing_moves_for_those_who_do_not_want_it(show: Show, report: Report) 
     page = show(page_html(report), reduced_motion="reduce")
     times = "() => [...document.querySelectorAll('*')].map((each) => getComputedStyle(each).transitionDuration)"
     assert set(page.evaluate(times)) == {"0s"}
+
+
+def test_a_drag_over_the_ruler_measures_and_takes_edges_nearby(show: Show, report: Report) -> None:
+    page = show(page_html(report))
+    page.locator("#zoom-all").click()
+    lane(page, "MMA").click()
+    start, end = (float(each.replace(",", "")) for each in details(page)["when"].removeprefix("cycle ").split(" to "))
+    before = seen(page)
+    page.locator("#ruler").click()
+    box, label = page.locator("#canvas").bounding_box(), lane(page, "MMA").bounding_box()
+    scale = box["width"] / (before[1] - before[0])
+    x = [box["x"] + (time - before[0]) * scale for time in (start, end)]
+    y = label["y"] + label["height"] / 2
+    page.mouse.move(x[0] + 2, y)
+    page.mouse.down()
+    page.mouse.move(x[1] - 2, y, steps=4)
+    page.mouse.up()
+    assert seen(page) == before
+    assert f"ruler: {end - start:,.0f} cycles, " in page.locator("#seen").inner_text()
+    assert page.locator("#live").inner_text().startswith(f"The ruler: {end - start:,.0f} cycles")
+    page.locator("#ruler").click()
+    seen(page)
+    assert "ruler" not in page.locator("#seen").inner_text()
+
+
+def test_keys_measure_from_a_start_to_an_end(show: Show, report: Report) -> None:
+    page = show(page_html(report))
+    lane(page, "MMA").focus()
+    page.keyboard.press("Enter")
+    start = details(page)["when"].removeprefix("cycle ").split(" to ")[0]
+    page.keyboard.press("m")
+    assert page.locator("#live").inner_text() == f"The ruler begins at cycle {start}."
+    page.keyboard.press("ArrowRight")
+    end = details(page)["when"].split(" to ")[1]
+    page.keyboard.press("m")
+    length = float(end.replace(",", "")) - float(start.replace(",", ""))
+    assert page.locator("#live").inner_text().startswith(f"From cycle {start} to {end}: {length:,.0f} cycles, ")
+    page.keyboard.press("Escape")
+    seen(page)
+    assert "ruler" not in page.locator("#seen").inner_text()
+
+
+def test_a_phone_shows_every_tab_in_its_width_and_a_chart_of_half_its_height(show: Show, report: Report) -> None:
+    page = show(page_html(report), viewport=PHONE)
+    assert page.locator("#canvas").bounding_box()["height"] >= PHONE["height"] / 2
+    for tab in ("timeline", "bound", "roofline", "wave"):
+        page.locator(f"#tab-{tab}").click()
+        panel = page.locator(f"#panel-{tab}")
+        assert panel.evaluate("(panel) => panel.scrollWidth") <= PHONE["width"], tab
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], tab
+
+
+def test_the_source_has_the_room_that_the_details_leave(show: Show, report: Report) -> None:
+    page = show(page_html(report))
+    assert page.locator("#source").bounding_box()["width"] >= 0.37 * 1280
+    assert page.locator("#source").bounding_box()["height"] > 3 * page.locator("#details").bounding_box()["height"]
+    lane(page, "MMA").click()
+    assert page.locator("#details").bounding_box()["height"] >= 150

@@ -62,7 +62,8 @@ function lanesOf(run: Run, label: string, ctas: number[]): HTMLElement {
   return table(`${label}: what each lane does with the time`, ["Lane", "Its time", "Busy", "Waiting", "Idle", "Waits longest for"], rows);
 }
 
-function bar(parts: [string, number][]): HTMLElement {
+/** A bar of parts: what each is, and its share. */
+export function bar(parts: [string, number][]): HTMLElement {
   return element("span", { class: "bar", "aria-hidden": true }, ...parts.map(([kind, share]) => {
     const part = element("span", { class: kind });
     part.style.width = `${100 * Math.min(1, share)}%`;

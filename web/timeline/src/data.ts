@@ -121,9 +121,9 @@ function run(header: RunHeader, index: number, payload: Uint8Array): Run {
   };
 }
 
-/** Reads the block that the element with this id holds. */
-export async function load(id: string): Promise<Page> {
-  const bytes = await inflate(document.getElementById(id)!.textContent!);
+/** Reads a block. */
+export async function read(text: string): Promise<Page> {
+  const bytes = await inflate(text);
   const size = new DataView(bytes.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size))) as Header;
   const payload = bytes.subarray(4 + size);

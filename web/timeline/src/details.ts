@@ -13,6 +13,7 @@ export class Details {
   constructor(private readonly follow: (chosen: Chosen) => void) {}
 
   clear(): void {
+    this.pane.classList.remove("some");
     this.pane.replaceChildren(element("p", { class: "quiet" },
       "Point at an interval, or press Tab to a lane and Enter, to see what it is, what it waited for and who ended that."));
   }
@@ -37,6 +38,7 @@ export class Details {
 
   private show(title: string, rows: [string, string][], aloud: boolean): void {
     const list = element("dl", {}, ...rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+    this.pane.classList.add("some");
     this.pane.replaceChildren(element("h3", {}, title), list);
     if (aloud) this.live.textContent = spoken(title, rows);
   }

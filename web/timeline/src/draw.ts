@@ -9,7 +9,7 @@ import type { View } from "./view.ts";
 
 export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
-const DENSE = 2500; // intervals of a row in view, beyond which its bins are drawn
+const DENSE = 2, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
 const DARK = "#1b1f24";
 
 export interface Chosen { run: Run; id: number }
@@ -19,6 +19,7 @@ export interface Scene {
   hovered: Chosen | null; selected: Chosen | null; place: { run: Run; place: number } | null;
   arrows: { item: Lane; row: number; fromItem: Lane | null; fromTime: number; id: number; strong: boolean }[];
   clockGhz: number; cursor: number | null;
+  ruler: { from: number; to: number | null; words: string } | null;
 }
 
 export class Painter {
@@ -67,7 +68,26 @@ export class Painter {
       c.fillStyle = theme.muted;
       c.fillRect(Math.round(view.x(scene.cursor)), AXIS, 1, height);
     }
+    this.ruler(scene);
     this.axis(scene, ticks);
+  }
+
+  /** Two points of the axis, and what is between them. */
+  private ruler({ ruler, view, theme }: Scene): void {
+    if (!ruler) return;
+    const c = this.context, from = view.x(ruler.from), to = view.x(ruler.to ?? ruler.from);
+    const left = Math.min(from, to), right = Math.max(from, to);
+    c.fillStyle = theme.accent;
+    c.globalAlpha = 0.14;
+    c.fillRect(left, AXIS, right - left, this.height);
+    c.globalAlpha = 1;
+    for (const x of [left, right]) c.fillRect(Math.round(x), AXIS, 1, this.height);
+    if (!ruler.words) return;
+    const wide = ruler.words.length * LETTER + 10;
+    const x = Math.max(2, Math.min(this.width - wide - 2, (Math.max(0, left) + Math.min(this.width, right) - wide) / 2));
+    c.fillRect(x, AXIS + 5, wide, 18);
+    c.fillStyle = theme.paper;
+    c.fillText(ruler.words, x + 5, AXIS + 14);
   }
 
   /** The whole run in a strip: when the first CTA's tensor core, or the first lane, was busy, and what part is seen. */
@@ -109,7 +129,7 @@ export class Painter {
     lane.rows.forEach((row, index) => {
       const y = top + 2 + index * each, height = each - (lane.rows.length > 1 ? 1 : 0);
       const first = row.after(scene.view.from), last = row.after(scene.view.to);
-      if (last - first > DENSE && !scene.place) this.bins(scene, row, y, height);
+      if (last - first > Math.min(MOST, DENSE * this.width) && !scene.place) this.bins(scene, row, y, height);
       else this.intervals(scene, row, y, height, first, Math.min(last + 1, row.ids.length), lane.engine || index === 0);
     });
   }

@@ -63,12 +63,13 @@ function pack(run: Run, track: number): Uint32Array[] {
   return rows.map((row) => Uint32Array.from(row.ids));
 }
 
-const packed = new Map<string, Row[]>();
+const packed = new WeakMap<Run, Map<string, Row[]>>();
 
 function rowsOf(run: Run, tracks: number[]): Row[] {
-  const key = `${run.index}:${tracks}`;
-  let rows = packed.get(key);
-  if (!rows) packed.set(key, (rows = tracks.flatMap((track) => pack(run, track)).map((ids) => new Row(run, ids))));
+  const known = packed.get(run) ?? new Map<string, Row[]>(), key = String(tracks);
+  packed.set(run, known);
+  let rows = known.get(key);
+  if (!rows) known.set(key, (rows = tracks.flatMap((track) => pack(run, track)).map((ids) => new Row(run, ids))));
   return rows;
 }
 

@@ -1,8 +1,9 @@
 // The page: what its head says, its tabs, its help.
 
 import { showBound } from "./bound.ts";
-import { load, type Page } from "./data.ts";
+import { type Page, read } from "./data.ts";
 import { byId, element } from "./dom.ts";
+import { legend } from "./legend.ts";
 import { showRoofline } from "./roofline.ts";
 import { tabs } from "./tabs.ts";
 import { STAGES, themeSwitch } from "./theme.ts";
@@ -31,15 +32,6 @@ function head(page: Page): void {
   }));
 }
 
-function legend(page: Page): void {
-  const stages = Math.min(STAGES.length, Math.max(0, ...page.runs.map((run) => run.intervals.stage.reduce((most, stage) => Math.max(most, stage), 0))));
-  byId("legend").append("stage ", ...Array.from({ length: stages }, (_, stage) => {
-    const chip = element("span", { class: "chip" }, String(stage));
-    chip.style.background = STAGES[stage];
-    return chip;
-  }), element("span", { class: "chip none" }, "no stage"), element("span", { class: "chip waiting" }, "waits"));
-}
-
 function help(): void {
   const dialog = byId<HTMLDialogElement>("help");
   byId("help-open").addEventListener("click", () => dialog.showModal());
@@ -50,7 +42,7 @@ function help(): void {
 }
 
 async function main(): Promise<void> {
-  const page = await load("data");
+  const page = await read(byId("data").textContent!);
   STAGES.push(...page.stages);
   head(page);
   legend(page);

@@ -40,15 +40,26 @@ function spentAt(run: Run): { all: Float64Array; waiting: Float64Array; total: n
   return { all, waiting, total: Math.max(total, 1e-9) };
 }
 
-export class Source {
+/** Is told the place whose intervals are to be marked, or null. */
+export type Choose = (run: Run, place: number | null) => void;
+
+/** What shows the source beside a timeline. */
+export interface SourceView {
+  show(run: Run): void;
+  /** Marks the line of what is pointed at. */
+  mark(run: Run, place: number | null): void;
+  /** No line's intervals are marked any more. */
+  release(): void;
+}
+
+export class Source implements SourceView {
   private readonly list = byId("source");
   private readonly options = new Map<number, HTMLElement>();
   private active: HTMLElement | null = null;
   private run: Run | null = null;
   private chosen: number | null = null;
 
-  /** choose: is told the place whose intervals are to be marked, or null. */
-  constructor(private readonly choose: (run: Run, place: number | null) => void) {
+  constructor(private readonly choose: Choose) {
     this.list.addEventListener("click", (event) => {
       const option = (event.target as HTMLElement).closest<HTMLElement>("[data-place]");
       if (!option) return;
@@ -124,14 +135,12 @@ export class Source {
     this.choose(this.run!, place);
   }
 
-  /** No line's intervals are marked any more. */
   release(): void {
     if (this.chosen !== null) this.options.get(this.chosen)?.setAttribute("aria-selected", "false");
     this.chosen = null;
     if (this.run) this.choose(this.run, null);
   }
 
-  /** Marks the line of what is pointed at. */
   mark(run: Run, place: number | null): void {
     if (place !== null) this.show(run);
     for (const each of this.list.querySelectorAll(".pointed")) each.classList.remove("pointed");

@@ -12,15 +12,16 @@ export function tabs(shown: (panel: string) => void): void {
     }
     shown(chosen.getAttribute("aria-controls")!);
   };
-  all.forEach((tab, index) => {
+  all.forEach((tab) => {
     tab.addEventListener("click", () => show(tab));
     tab.addEventListener("keydown", (event) => {
-      const steps: Record<string, number> = { ArrowRight: index + 1, ArrowLeft: index - 1 + all.length, Home: 0, End: all.length - 1 };
+      const there = all.filter((each) => !each.hidden), index = there.indexOf(tab);
+      const steps: Record<string, number> = { ArrowRight: index + 1, ArrowLeft: index - 1 + there.length, Home: 0, End: there.length - 1 };
       const next = steps[event.key];
       if (next === undefined) return;
       event.preventDefault();
-      all[next % all.length].focus();
-      show(all[next % all.length]);
+      there[next % there.length].focus();
+      show(there[next % there.length]);
     });
   });
 }

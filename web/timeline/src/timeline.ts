@@ -7,7 +7,8 @@ import { byId, element } from "./dom.ts";
 import { AXIS, type Chosen, OVERVIEW, Painter, type Scene } from "./draw.ts";
 import { count, cycles, duration } from "./format.ts";
 import { find, type Item, type Lane, layOut, type Strip } from "./lanes.ts";
-import { Source } from "./source.ts";
+import { Ruler } from "./ruler.ts";
+import { type Choose, Source, type SourceView } from "./source.ts";
 import { readTheme } from "./theme.ts";
 import { View } from "./view.ts";
 import { causeOf, intervalTitle, took } from "./words.ts";
@@ -30,13 +31,18 @@ export class TimelineTab {
   private readonly painter = new Painter(this.canvas);
   private readonly view: View;
   private readonly details = new Details((chosen) => this.follow(chosen));
-  private readonly source = new Source((run, place) => this.markPlace(run, place));
+  private readonly source: SourceView;
+  private readonly ruler: Ruler;
   private readonly barriers = byId<HTMLInputElement>("barriers");
   private readonly pickers: HTMLSelectElement[] = [];
 
-  constructor(private readonly page: Page) {
+  /** sourceOf: makes what shows the source; it is told how to mark the intervals of a place. */
+  constructor(private readonly page: Page, sourceOf: (choose: Choose) => SourceView = (choose) => new Source(choose)) {
+    this.source = sourceOf((run, place) => this.markPlace(run, place));
     this.view = new View(this.canvas, Math.max(...page.runs.map((run) => run.cycles), 1), OVERVIEW, () => this.redraw(),
       (by) => { this.scroller.scrollTop += by; });
+    this.ruler = new Ruler(page.runs[0].clockGhz, () => this.redraw(), (text) => this.details.say(text));
+    this.view.held = () => this.ruler.on;
     for (const run of page.runs) this.addPicker(run);
     this.barriers.checked = page.runs.length === 1;
     this.barriers.addEventListener("change", () => this.arrange());
@@ -44,7 +50,8 @@ export class TimelineTab {
     this.details.clear();
     this.scroller.addEventListener("scroll", () => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
-    this.canvas.addEventListener("pointerdown", (event) => this.jump(event));
+    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
+    this.canvas.addEventListener("pointerup", () => this.ruler.end());
     this.canvas.addEventListener("pointerleave", () => this.hover(null));
     this.canvas.addEventListener("click", (event) => this.click(event));
     byId("panel-timeline").addEventListener("keydown", (event) => this.key(event));
@@ -62,6 +69,9 @@ export class TimelineTab {
     this.painter.recolour();
     this.redraw();
   }
+
+  /** The part of the time axis that is seen, in cycles. */
+  get seenCycles(): [number, number] { return [this.view.from, this.view.to]; }
 
   /** Shows these CTAs of a run, as the picker's entry of the same name does. */
   private addPicker(run: Run): void {
@@ -93,11 +103,14 @@ export class TimelineTab {
   }
 
   private label(item: Item): HTMLElement {
-    const place = `top:${item.top + AXIS}px;height:${item.height}px`;
-    if (item.kind === "heading") return element("h2", { style: place }, item.text);
+    const placed = <T extends HTMLElement>(node: T): T => {
+      node.style.top = `${item.top + AXIS}px`;
+      node.style.height = `${item.height}px`;
+      return node;
+    };
+    if (item.kind === "heading") return placed(element("h2", {}, item.text));
     const about = item.kind === "lane" ? item.about : "";
-    const button = element("button", { type: "button", class: item.kind, style: place },
-      element("span", {}, item.name), " ", about && element("small", {}, about));
+    const button = placed(element("button", { type: "button", class: item.kind }, element("span", {}, item.name), " ", about && element("small", {}, about)));
     button.addEventListener("keydown", (event) => this.laneKey(event, item));
     button.addEventListener("click", () => this.enter(item));
     button.addEventListener("focus", () => this.scrollTo(item));
@@ -128,13 +141,15 @@ export class TimelineTab {
   private seen(): void {
     const { from, to } = this.view;
     const [run] = this.page.runs, kernel = to - from >= run.cycles ? ", the kernel without its launch" : "";
-    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, run.clockGhz)}${kernel}`;
+    const ruler = this.ruler.words ? `; ruler: ${this.ruler.words}` : "";
+    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, run.clockGhz)}${kernel}${ruler}`;
   }
 
   private scene(): Scene {
     const { items, theme, view, hovered, selected, place, cursor } = this;
+    const { from, to, words } = this.ruler;
     return {
-      items, theme, view, hovered, selected, place, cursor, scroll: this.scroller.scrollTop,
+      ruler: from === null ? null : { from, to, words }, items, theme, view, hovered, selected, place, cursor, scroll: this.scroller.scrollTop,
       clockGhz: this.page.runs[0].clockGhz, arrows: this.arrows(),
     };
   }
@@ -181,6 +196,28 @@ export class TimelineTab {
     return at < 0 ? null : { run: lane.run, id: row.ids[at] };
   }
 
+  private press(event: PointerEvent): void {
+    if (event.offsetY < OVERVIEW || !this.ruler.on) return this.jump(event);
+    this.canvas.setPointerCapture(event.pointerId);
+    this.ruler.start(this.edgeAt(event));
+  }
+
+  /** The time at the pointer, or that of an interval's edge beside it. */
+  private edgeAt(event: PointerEvent): number {
+    const time = this.view.time(event.offsetX), item = this.itemAt(event.offsetY), reach = 6 / this.view.scale;
+    const chosen = item?.kind === "lane" ? this.intervalAt(item, event.offsetX, event.offsetY) : null;
+    const edges = chosen ? [chosen.run.intervals.start[chosen.id], chosen.run.intervals.end[chosen.id]] : [];
+    const [nearest] = edges.sort((a, b) => Math.abs(a - time) - Math.abs(b - time));
+    return nearest !== undefined && Math.abs(nearest - time) <= reach ? nearest : Math.max(0, Math.min(this.view.cycles, time));
+  }
+
+  /** Sets a point of the ruler: at the chosen interval or change, else in the middle of what is seen. */
+  private measure(): void {
+    const { selected, cursor, view } = this, middle = (view.from + view.to) / 2;
+    const { start, end } = selected?.run.intervals ?? { start: [], end: [] };
+    this.ruler.mark(selected ? [start[selected.id], end[selected.id]] : [cursor ?? middle, cursor ?? middle]);
+  }
+
   /** In the overview, a press or a drag moves the view there. */
   private jump(event: PointerEvent): void {
     if (event.offsetY >= OVERVIEW) return;
@@ -197,6 +234,7 @@ export class TimelineTab {
 
   private point(event: PointerEvent): void {
     if (event.buttons) {
+      if (this.ruler.drag(this.edgeAt(event))) return;
       if (this.canvas.hasPointerCapture(event.pointerId)) this.jump(event);
       return;
     }
@@ -238,6 +276,7 @@ export class TimelineTab {
   }
 
   private click(event: MouseEvent): void {
+    if (this.ruler.on) return;
     const item = this.itemAt(event.offsetY);
     this.select(item?.kind === "lane" ? this.intervalAt(item, event.offsetX, event.offsetY) : null, false);
     if (!this.selected) this.source.release();
@@ -315,7 +354,8 @@ export class TimelineTab {
       "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), "0": () => view.show(0, view.cycles), s: () => this.showSteps(),
       Home: () => view.show(0, span),
       End: () => view.show(view.cycles - span, view.cycles),
-      Escape: () => { this.select(null, false); this.source.release(); },
+      m: () => this.measure(),
+      Escape: () => { this.select(null, false); this.source.release(); this.ruler.clear(); },
     };
     const action = actions[event.key];
     if (!action) return;

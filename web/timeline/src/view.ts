@@ -8,6 +8,8 @@ const CLOSEST = 40; // cycles over the whole width, at the highest zoom
 
 export class View {
   width = 800;
+  /** Whether a drag does something else than to pan. */
+  held: () => boolean = () => false;
   private transform: ZoomTransform = zoomIdentity;
   private readonly gestures: ZoomBehavior<HTMLCanvasElement, unknown>;
 
@@ -19,7 +21,7 @@ export class View {
     let grabbed: number | null = null;
     this.gestures = zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([1, Math.max(1, cycles / CLOSEST)])
-      .filter((event: MouseEvent) => !event.button && !(event instanceof WheelEvent ? this.pans(event) : event.offsetY < this.above))
+      .filter((event: MouseEvent) => !event.button && !(event instanceof WheelEvent ? this.pans(event) : event.offsetY < this.above || this.held()))
       .on("start", (event) => { grabbed = event.sourceEvent?.type === "mousedown" ? event.sourceEvent.clientY : null; })
       .on("zoom", (event) => {
         this.transform = event.transform;
