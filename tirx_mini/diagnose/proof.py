@@ -21,7 +21,7 @@ _OPEN: Mapping[Doubt, str] = MappingProxyType({
 
 @dataclass(frozen=True)
 class Proof:
-    """The guarantee for other orders of a run's events, with each warp on the path that it took.
+    """The guarantee for other orders of a run's events, for the paths that its warps took.
 
     holds: whether no order deadlocks or races. open: otherwise, the reasons why another order may differ, as sentences
     without a capital, each with its source location.
@@ -33,7 +33,7 @@ class Proof:
     def __str__(self) -> str:
         """Return the proof as a clause for a report."""
         if self.holds:
-            return "no order of its events deadlocks or races, each warp on the path that it took"
+            return "no ordering of the recorded events deadlocks or races (for the paths taken in this run)"
         first, span = self.open[0]
         where = f" (line {span.user.line})" if span is not None else ""
         more = f", and {len(self.open) - 1} more" if len(self.open) > 1 else ""

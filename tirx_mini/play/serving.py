@@ -39,7 +39,7 @@ def serve_page(
         address = address_of(server, at)
         opened = browser and has_browser() and open_page(address)
         where = f"{address.partition('#')[0]} in your browser" if opened else address
-        say(f"{source.name} is at {where}; Ctrl-C ends")
+        say(f"Ctrl-C ends the server of {source.name} at {where}")
         for sentence in studio.missing:
             say(f"texts run only when you ask for it, on Ctrl+Enter: {sentence}")
         try:

@@ -58,7 +58,7 @@ def test_it_serves_a_scratch_copy_until_ctrl_c_and_leaves_nothing(tmp_path: Path
     process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
-    match = re.match(r"scratch\.py is at (http://127\.0\.0\.1:\d+/)#token=([0-9a-f]{64}); Ctrl-C ends", line)
+    match = re.match(r"Ctrl-C ends the server of scratch\.py at (http://127\.0\.0\.1:\d+/)#token=([0-9a-f]{64})$", line)
     assert match is not None, line
     with urllib.request.urlopen(match[1]) as answer:
         assert b"<!doctype html>" in answer.read()[:100]

@@ -13,7 +13,7 @@ from tests.tirx_mini.driver.test_exploring import SMALL, kernel, one_tile
 from tirx_mini.diagnose import Proof, Report, as_dict
 from tirx_mini.report import plain, report_page
 
-SEVERAL = "no order of its events deadlocks or races"
+SEVERAL = "no ordering of the recorded events deadlocks or races"
 ONE_ROUND = "if warp == 0:\n    bar.arrive(0)\nif warp == 1:\n    bar.wait(0, 0)"
 TWO_PRODUCERS = "if warp < 2:\n    bar.arrive(0)"
 ABBA = "if warp == 0:\n    bar.wait(0, 0)\n    bar.arrive(1)\nif warp == 1:\n    bar.wait(1, 0)\n    bar.arrive(0)"
