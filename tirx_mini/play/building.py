@@ -79,9 +79,10 @@ class Build:
             raise NotBuilt("sandbox", refusal_data(None, f"the sandbox does not start: {error}")) from None
         with self._changing:
             self._process = process
-            if self._cancelled:
-                process.close()
+            cancelled = self._cancelled
         try:
+            if cancelled:
+                raise Failed("ended", "the run is over")
             return self._asked(process, job)
         except Failed as failed:
             raise NotBuilt(failed.kind, refusal_data(None, failed.text)) from None

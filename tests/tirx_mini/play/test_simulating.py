@@ -96,8 +96,8 @@ def test_ir_that_is_none_is_said(simulators: Simulators, step4: str) -> None:
 
 
 def test_too_little_memory_is_said_and_the_next_run_works(simulators: Simulators, step4: str) -> None:
-    events = told(simulators, task(step4, shape=(2048, 2048, 2048), memory_mb=600))
-    assert events["failed"]["kind"] in ("memory", "refused")
+    events = told(simulators, task(step4, shape=(8192, 8192, 8192), memory_mb=600))
+    assert events["failed"]["kind"] == "memory" and "600 MiB" in events["failed"]["title"]
     assert told(simulators, task(step4))["verdict"]["verdict"] == "ok"
 
 
