@@ -52,7 +52,7 @@ from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
 from .on_chip import OnChip, Outcome, chip_file, on_chip
 from .programs import Programs, programs_with
-from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
+from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
 from .questions import QUESTIONS
 from .quiz import FACTOR, Marked, Prediction, Slip, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
@@ -181,6 +181,7 @@ __all__ = [
     "session",
     "shape_text",
     "shares",
+    "solutions",
     "stage_text",
     "standings",
     "step_range",
