@@ -6,15 +6,27 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from tests.kernels_ref.edits import Edit
 from tests.kernels_ref.skeletons import ROOT
-from tirx_mini.course import STEPS, hints_of, kernel_of, places, reference_file
+from tirx_mini.course import (
+    STEPS,
+    KernelRef,
+    check_file,
+    hints_of,
+    kernel_of,
+    places,
+    reference_file,
+)
 from tools.figures._steps import MARGIN, between
 from tools.figures.steps_drawings import Signalled, first_phases, roles_picture, signalled
 from tools.pages import DOCS
 
+BY_ONE = ("tma2mma", "mma2tma", "mma2ld")
+"""The barriers of step 7 with one arrival in a phase."""
 LATER = [step for step in STEPS if step > min(STEPS)]
 THAT_ASK = [step for step in STEPS if step >= 5]
 """The steps whose pages must not have the reference's statements in order."""
@@ -176,3 +188,36 @@ def test_the_model_of_step_8_is_near_the_simulator() -> None:
     for model, large, _ in found.values():
         assert large / 1.05 <= model <= large * 1.05
     assert found[3][2] < 1.1 * found[4][2], "at 1024, four stages are hardly better than three"
+
+
+@pytest.mark.parametrize("kept", ["stage", "phase_tma", "phase_mma"])
+def test_what_survives_a_tile_of_step_6_is_tested_by_the_command_of_its_page(kept: str, tmp_path: Path) -> None:
+    command = re.search(r"check gemm_kernels\.py:hgemm_v6 --shape (\S+) --sms (\d+)", page(6))
+    assert command is not None
+    m, n, k = map(int, command[1].split(","))
+    loop = "            while tile_scheduler.valid():\n"
+    path = tmp_path / "mine.py"
+    path.write_text(Edit(6, loop, f"{loop}                {kept} = 0\n").source(), encoding="utf-8")
+    assert not check_file(KernelRef(path, "hgemm_v6"), shape=(m, n, k), sms=int(command[2]), trace=False).ok
+
+
+BLANKS = {
+    **{(f"{name}.init(1)\n", f"{name}.init({count})\n"): "TX107" for name in BY_ONE for count in (2, 128)},
+    ("ld2mma.init(128)", "ld2mma.init(256)"): "TX107",
+    ("ld2mma.init(128)", "ld2mma.init(64)"): "TX116",
+    ("ld2mma.init(128)", "ld2mma.init(1)"): "TX123",
+    **{
+        (f"{name}_phase.init(is_producer={right})", f"{name}_phase.init(is_producer={not right})"): "TX108"
+        for name, right in (("tma", True), ("mma", False), ("ld", True), ("wb", False))
+    },
+}
+"""Wrong answers to the blanks of step 7, each with the first code."""
+
+
+@pytest.mark.parametrize("wrong", BLANKS, ids=lambda wrong: wrong[1].strip())
+def test_a_wrong_blank_of_step_7_has_the_code_of_its_page(wrong: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(Edit(7, *wrong).source(), encoding="utf-8")
+    report = check_file(KernelRef(path, "hgemm_v7"), shape=(512, 512, 256), sms=4, trace=False).report
+    assert report.findings[0].code == BLANKS[wrong]
+    assert BLANKS[wrong] in page(7).partition("`check` tests each blank")[2].partition("\n\n")[0]
