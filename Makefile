@@ -7,6 +7,7 @@
 # make web     build the scripts and the styles of the pages
 # make pythons install a part of the packages and run a part of the tests on each other Python from 3.10 that is found
 # make docs    build the site of the course into build/site; open build/site/index.html
+# make calls   print the sheet of all calls into build/calls.pdf
 # make slides  build the slides of the course into build/slides, as HTML and PDF
 # make stubs   write the types of the language that editors read
 # make reference write the pages of docs/reference from docstrings and tables
@@ -53,7 +54,7 @@ WEB := $(patsubst %,web/%/node_modules/.installed,timeline play)
 DECK := slides/node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-times test-drift hint handin lint web pythons mutants docs slides stubs reference figures autograders fuzz install clean
+.PHONY: help run test test-all test-times test-drift hint handin lint web pythons mutants docs calls slides stubs reference figures autograders fuzz install clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -61,10 +62,10 @@ help:
 run: $(BASE)
 	@$(BIN)/python -m tirx_mini ladder $(LADDER)
 	@echo
-	@echo "Next, activate the environment (in each new terminal), and write step 1 in gemm_kernels.py until its test passes:"
+	@echo "Next, activate the environment (in each new terminal), and find the wrong line of the first kernel:"
 	@echo "    source $(BIN)/activate"
-	@echo "    pytest tests/test_step01.py -x"
-	@echo "docs/index.md is the way through the course; python -m tirx_mini hint 1 helps."
+	@echo "    pytest tests/test_step01.py --kernels first_kernel.py"
+	@echo "docs/steps/step01.md goes on from there, and docs/index.md is the way through the course."
 
 # The step tests judge the reference kernels here; a student's `pytest tests/test_step01.py` judges gemm_kernels.py.
 RUN_TESTS = $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --kernels=kernels_ref
@@ -108,6 +109,9 @@ docs: $(DOCS)
 	@echo "The site is in build/site: open build/site/index.html"
 
 # The PDF is printed by the system's Chromium or Chrome.
+calls: $(DOCS)
+	$(BIN)/python -m tools.sheet
+
 slides: $(BASE) $(DECK)
 	$(BIN)/python -m tools.slides
 

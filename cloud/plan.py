@@ -179,13 +179,17 @@ def _inspection(options: argparse.Namespace, kit: Path, student: str, size: Sequ
     files = _student_files(kit, student)
     if size and not _takes_a_size(options.inspect):
         raise BadInput(f"step {options.inspect} is one tile and takes no size: leave out --size")
-    if _is_hopper(student):  # for the other file, the command shows the reference instead, and says so
-        _refuse_unwritten(_unwritten(kit / student), options.inspect, student)
+    unwritten = _unwritten(kit / student)
+    if _is_hopper(student):
+        _refuse_unwritten(unwritten, options.inspect, student)
     comments = "--no-comments" if options.comments is False else "--comments"
     stage = options.stage or "cuda"
     command = ["-m", "tirx_mini", "inspect", str(options.inspect), *size, "--stage", stage, comments]
-    hopper = ["--arch", "sm_90a", "--kernels", student] if _is_hopper(student) else []
-    return Job([*command, *hopper], files)
+    if _is_hopper(student):
+        command += ["--arch", "sm_90a", "--kernels", student]
+    elif options.inspect in unwritten:  # the first run shows that everything works, before any step is written
+        command.append("--reference")
+    return Job(command, files)
 
 
 def _grading(path: Path, gpu: str, kit: Path) -> Job:

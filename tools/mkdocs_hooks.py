@@ -15,6 +15,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,14 +43,24 @@ class Section:
 
 BESIDE = {"lessons/tir.md": "lessons/tir.md", "examples/attention.md": "examples/attention/README.md"}
 """Pages that are not in `docs/`: their paths on the site, and in the repository."""
-CONCEPTS = (
-    "memory warps shared-memory tensor-memory mma mbarriers proxies completion persistence clusters roofline".split()
-)
+COURSE: tuple[tuple[int, str], ...] = (
+    (1, "tensor-memory warps memory shared-memory mma"), (2, "mbarriers"), (3, ""), (4, "proxies"), (5, "completion"),
+    (6, "persistence"), (7, ""), (8, "roofline"), (9, "clusters"), (10, ""),
+)  # fmt: skip
+"""The steps in order, each with the concepts whose pages follow its own."""
 REFERENCE = "index tx lang instructions tile layout dialects python commands".split()
+
+
+def course() -> Iterator[str]:
+    """The pages of the course in the order in which they are read."""
+    for step, concepts in COURSE:
+        yield f"steps/step{step:02}.md"
+        yield from (f"concepts/{name}.md" for name in concepts.split())
+
+
 SECTIONS = (
     Section("Start", ("index.md",)),
-    Section("Concepts", tuple(f"concepts/{name}.md" for name in CONCEPTS), "concepts"),
-    Section("Steps", ("steps/index.md", *(f"steps/step{step:02}.md" for step in range(1, 11))), "steps"),
+    Section("Course", (*course(), "calls.md", "steps/index.md", "steps/solutions.md"), "steps"),
     Section("Lessons", ("tile_ir.md", "tilelang.md", *BESIDE)),
     Section(
         "Guide",

@@ -170,6 +170,11 @@ def test_a_kernel_of_one_tile_takes_no_size(solved: Path) -> None:
     assert tuple(KNOWN_STAGES) == STAGES
 
 
+def test_a_step_that_is_not_written_is_inspected_as_the_reference() -> None:
+    (job,) = planned("--inspect", "3").jobs
+    assert list(job.arguments[2:]) == ["inspect", "3", "--stage", "cuda", "--comments", "--reference"]
+
+
 def test_files_that_cannot_travel_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.py").touch()
     with (tmp_path / "large.py").open("wb") as file:

@@ -9,7 +9,8 @@ comment above a block changes that:
 <!-- needs: EXTRA -->   the block needs another extra of the package: it runs in the environment of the tests, and so do
                         all `python` blocks of its page once more, whose names it may use
 <!-- fails: why -->     each command of the block, or the Python block, must fail
-<!-- solved -->         gemm_kernels.py has the reference of the step that the block names in place of the skeleton
+<!-- solved -->         gemm_kernels.py has the reference of the step that the block names in place of the skeleton, and
+                        first_kernel.py has no wrong line
 <!-- output -->         above a `text` block that follows an `sh` block: it is what that block prints, 80 columns wide;
                         a line "…" stands for any lines
 """
@@ -25,6 +26,7 @@ import pytest
 
 from tests.copies import copied
 from tests.docs.student import DEVELOPERS, IGNORED, Environment
+from tests.kernels_ref.skeletons import FIRST_KERNEL, repaired
 from tests.project.test_packaging import EXTRAS
 from tools.pages import DOCS, ROOT, Block, blocks
 
@@ -127,6 +129,8 @@ def run_block(block: Block, tree: Path, environment: Environment, compared: bool
     skeleton = (ROOT / "gemm_kernels.py").read_text(encoding="utf-8")
     text = solution(block.text) if block.mark == "solved" else skeleton
     (tree / "gemm_kernels.py").write_text(text, encoding="utf-8")
+    first = repaired() if block.mark == "solved" else FIRST_KERNEL.read_text(encoding="utf-8")
+    (tree / FIRST_KERNEL.name).write_text(first, encoding="utf-8")
     lines = commands(block.text if compared else SIZE.sub(r"\g<1>512", block.text))
     scripts = lines if block.mark == "fails" else ["\n".join(lines)]
     output = ""

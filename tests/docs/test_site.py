@@ -128,3 +128,14 @@ def test_the_palette_is_switched_and_the_pictures_follow(show: Callable[..., Any
     assert page.evaluate("() => document.body.dataset.mdColorScheme") == "slate"
     assert page.evaluate("() => getComputedStyle(document.querySelector('img')).colorScheme") == "dark"
     assert page.screenshot(clip=box, full_page=True) != before
+
+
+def test_the_landing_page_shows_the_line_the_report_and_the_timeline_above_the_fold(
+    show: Callable[..., Any], site: Path
+) -> None:
+    page = show((site / "index.html").as_uri())
+    shown = [page.locator("article pre", has_text=words).first for words in ("mbarrier.init(", "error[TX107]")]
+    shown.append(page.locator("article img[src*='first-hang']"))
+    for each in shown:
+        box = each.bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= SCREEN["height"], box

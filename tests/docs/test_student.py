@@ -37,7 +37,7 @@ def test_make_installs_what_the_page_does(tmp_path: Path) -> None:
     page = re.findall(r"(?m)^pip install (.*)$", (folder / "README.md").read_text(encoding="utf-8"))
     assert [re.findall(r"\.\[[^]]*\]", line) for line in made] == [[".[course]"]] and "constraints.txt" in made[0]
     assert page == ['-c constraints.txt -e ".[course]"']
-    assert "activate" in printed and "pytest tests/test_step01.py -x" in printed
+    assert "activate" in printed and "pytest tests/test_step01.py --kernels first_kernel.py" in printed
 
 
 def test_what_is_shared_is_made_once(tmp_path: Path) -> None:

@@ -8,7 +8,17 @@ from pathlib import Path
 from tirx_mini.course import code_of, hints_of, todos_in
 
 ROOT = Path(__file__).parents[2]
+FIRST_KERNEL = ROOT / "first_kernel.py"
+WRONG, REPAIRED = "mbarrier.init(mma_bar.ptr_to([0]), 128)", "mbarrier.init(mma_bar.ptr_to([0]), 1)"
+"""The end of the wrong line of the first kernel, and of the same line of the reference."""
 SKELETONS = {"sm100": ROOT / "gemm_kernels.py", "sm90": ROOT / "gemm_kernels_sm90.py"}
+
+
+def repaired() -> str:
+    """The text of the first kernel without its wrong line."""
+    text = FIRST_KERNEL.read_text(encoding="utf-8")
+    assert text.count(WRONG) == 1
+    return text.replace(WRONG, REPAIRED)
 
 
 def filled_in(arch: str, steps: Iterable[int]) -> str:

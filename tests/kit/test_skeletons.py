@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tirx_mini.course import (
     reference_file,
     todos_in,
 )
+from tools.pages import headings
 
 REFERENCES = ROOT / "kernels_ref"
 TEXTS = {arch: path.read_text(encoding="utf-8") for arch, path in SKELETONS.items()}
@@ -35,7 +37,7 @@ SHAPES: tuple[tuple[str, int, Shape], ...] = (
     ("sm90", 10, (4096, 14336, 1024)),
 )
 FIRST_THAT_ASKS = 4
-"""Up to the step before, TODOs name the calls; from this one on, they say what must be true."""
+"""From this step on, hint 1 has no line of the reference."""
 
 each_step = pytest.mark.parametrize(("arch", "step"), [(arch, step) for arch in SKELETONS for step in STEPS])
 
@@ -89,6 +91,22 @@ def test_a_skeleton_filled_in_by_the_last_hints_is_the_reference(
 
 @pytest.mark.parametrize("arch", SKELETONS)
 def test_a_skeleton_names_the_page_of_each_step_and_no_page_that_does_not_exist(arch: str) -> None:
-    pages = {word.strip("().,:") for word in TEXTS[arch].split() if "docs/" in word}
+    pages = {word.strip("().,:").partition("#")[0] for word in TEXTS[arch].split() if "docs/" in word}
     assert {f"docs/steps/step{step:02}.md" for step in STEPS} <= pages
     assert not [page for page in sorted(pages) if not (ROOT / page).is_file()]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_todo_names_the_sections_of_the_sheet_that_have_its_calls(step: int) -> None:
+    anchors = {heading.anchor for heading in headings((ROOT / "docs/calls.md").read_text(encoding="utf-8"))}
+    for todo in todos("sm100", step):
+        named = re.search(r"\(docs/calls\.md(.*)\)$", todo.text)
+        assert named is not None, todo.text
+        assert set(re.findall(r"#([\w-]+)", named[1])) <= anchors, todo.text
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_todo_gives_the_goal_and_not_the_calls(step: int) -> None:
+    """No TODO has a call with its arguments; the sheet has them."""
+    calls = [call for todo in todos("sm100", step) for call in re.findall(r"\b(?:Tx|\w+)\.[\w.]+\([^)]", todo.text)]
+    assert calls == []

@@ -44,7 +44,9 @@ A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
     {prog} 7 | grep mbarrier_init
     {prog} 11 --stage nv_tileas      lesson 11: the tile program of a GEMM; `{prog} 11 --help`
 
-For a step that is not written yet the reference is shown, and a note on stderr says so.
+    {prog} 7 --reference             the reference of step 7
+
+A step that is not written yet is not shown.
 """
 
 
@@ -89,6 +91,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "size", type=positive, nargs="?", metavar="SIZE", help=f"M = N = K (default: {DEFAULT_SIZE}); of step 2 only K"
     )
     parser.add_argument("--kernels", type=Path, metavar="PATH", help=f"kernel file or folder (default: {student})")
+    parser.add_argument("--reference", action="store_true", help="the reference of the step, not your kernel")
     parser.add_argument("--dtype", default="float16", choices=sorted(DTYPES), help="the type of A, B and D")
     parser.add_argument(
         "--arch",
@@ -110,15 +113,23 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _kernel(options: argparse.Namespace) -> PrimFunc:
-    """Return the step's kernel: the student's, or the reference if the student's is not written yet."""
+    """Return the step's kernel: the student's, or the reference on request.
+
+    Raises `KernelFileError` for a step that is not written, and for two sources of the kernel.
+    """
+    if options.reference and options.kernels is not None:
+        raise KernelFileError("--reference shows the reference: leave out --kernels")
+    if options.reference:
+        return _build(default_kernels(), options)
     kernels: Path = options.kernels or student_file(_arch(options))
     try:
         return _build(kernels, options)
-    except (TirxError, KernelFileError) as error:
-        if options.kernels is not None or not (isinstance(error, KernelFileError) or "TODO" in str(error)):
+    except TirxError as error:
+        if options.kernels is not None or error.kind != "todo":
             raise
-        print(f"note: step {options.step} of {kernels.name} is not written yet; this is the reference", file=sys.stderr)
-        return _build(default_kernels(), options)
+        raise KernelFileError(
+            f"step {options.step} of {kernels.name} is not written yet; --reference shows the reference"
+        ) from None
 
 
 def _build(kernels: Path, options: argparse.Namespace) -> PrimFunc:

@@ -23,6 +23,7 @@ from tirx_mini.course import (
     State,
     advice,
     plan,
+    solutions,
     student_file,
 )
 from tirx_mini.diagnose import rate_figure
@@ -56,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if tasks:
         sizes = "all sizes" if options.full else f"up to size {LARGEST}"
         console.print(f"tests: {sizes}. TFLOPS: predicted; ref: share of the reference's.", style="dim")
+    if said := solutions(todo, standings):
+        console.print(f"\n{said}", markup=False, soft_wrap=True)
     if todo.problem:
         console.print(f"\n{todo.problem.rstrip()}", markup=False, soft_wrap=True)
     console.print(f"\nnext: {following.sentence}", markup=False, soft_wrap=True)

@@ -58,7 +58,7 @@ from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
 from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Programs, programs_with
-from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan
+from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
 from .questions import QUESTIONS
 from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
@@ -205,6 +205,7 @@ __all__ = [
     "session",
     "shape_text",
     "shares",
+    "solutions",
     "stage_items",
     "stage_text",
     "standings",

@@ -98,7 +98,8 @@ def check_file(
     size, shape: as in `load_kernel`. sms: how many multiprocessors of the GPU are modelled, None for all of them; a
     constant of the file that holds their number gets this value. constants: as in `load_module`. fill: whether the
     reference's code replaces the open TODOs of a step in which at least one is filled in. The others: as in
-    `check_kernel`. Raises what both raise, except `TirxError`.
+    `check_kernel`. The bound of a kernel of the course leaves the remedy to the reader. Raises what both raise, except
+    `TirxError`.
     """
     spec = gpu_spec(gpu).with_sms(sms)
     filled = filling(ref.path, ref.name) if fill else None
@@ -110,6 +111,9 @@ def check_file(
         kernel, name=ref.name, gpu=spec, schedules=schedules, seed=seed, log_barriers=log_barriers, limit=limit,
         pedantic=pedantic, budget=budget, trace=trace, watch=watch,
     )  # fmt: skip
+    if ref.of_course and checked.report.bound is not None:
+        report = replace(checked.report, bound=checked.report.bound.without_remedies)
+        checked = replace(checked, report=report)
     return replace(checked, filled=filled).told()
 
 

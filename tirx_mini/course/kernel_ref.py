@@ -14,7 +14,7 @@ from tirx_mini.records import dataclass
 from tirx_mini.script import StandIn, standing_in
 
 from .constants import Constant
-from .kernels import NO_CONSTANTS, KernelFileError, explaining, is_factory, load_module, step_of
+from .kernels import NO_CONSTANTS, KernelFileError, default_kernels, explaining, is_factory, load_module, step_of
 from .steps import STEPS, Shape
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ class KernelRef:
         if not colon or not name.isidentifier() or len(path) == 1:
             return KernelRef(Path(text))
         return KernelRef(Path(path), name)
+
+    @property
+    def of_course(self) -> bool:
+        """Whether it is a reader's kernel of a step: a factory `hgemm_vN` that is no reference."""
+        return step_of(self.name) is not None and not self.path.resolve().is_relative_to(default_kernels().resolve())
 
     def __str__(self) -> str:
         return f"{self.path}:{self.name}" if self.name else str(self.path)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tirx_mini.hardware import DEFAULT_GPU, gpu_spec, nearest_gpu, same_generation
+from tirx_mini.hardware import BLACKWELL, DEFAULT_GPU, gpu_spec, nearest_gpu, same_generation
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 
@@ -19,6 +19,8 @@ from .todos import Todo, architecture_in, hint_command, todos_in
 
 LARGEST = 1024
 """The size of the largest square product that is run by default."""
+_SOLUTIONS = "docs/steps/solutions.md"
+"""The page with what each step after the first changes, for Blackwell."""
 
 
 class State(enum.Enum):
@@ -182,6 +184,15 @@ def advice(plan: Plan, standings: Sequence[Standing]) -> Advice:
         ),
     }
     return Advice(left.step, *said[left.state])
+
+
+def solutions(plan: Plan, standings: Sequence[Standing]) -> str:
+    """Return a sentence about the solutions of the steps whose tests pass; "" if there is none."""
+    passed = [standing.step for standing in standings if standing.done and standing.step > min(STEPS)]
+    if not passed or architecture_in(plan.path, read_kernels(plan.path)) != BLACKWELL.name:
+        return ""
+    steps = f"step {passed[0]} passes" if len(passed) == 1 else f"steps {', '.join(map(str, passed))} pass"
+    return f"{steps}; compare with {_SOLUTIONS}#step-{passed[-1]}"
 
 
 # -- one step ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ The topics that use it are `steps_low` (steps 1 to 5), `steps_middle` (6 and 7) 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from tools.pages import as_table
 DTYPE = "float16"
 CONTEXT = 2
 """Lines around a change in a diff."""
+MARGIN = 1.25
+"""How much longer than the reference a target may be."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,16 @@ class Drawing:
 class StepPage:
     """What the page of a step quotes.
 
-    times: the shapes in its table. bounds: those of which it says what bounds the kernel. drawing: its timeline,
-    unless another topic draws it. wave: a picture of all SMs, of which ctas, start and end do not matter.
+    times: the shapes in its table. bounds: those of which it says what bounds the kernel. target: the shape of its
+    target. before: that of the step before, where that one cannot compute the same. drawing: its timeline, unless
+    another topic draws it. wave: a picture of all SMs, of which ctas, start and end do not matter.
     """
 
     step: int
     times: tuple[Shape, ...]
     bounds: tuple[Shape, ...]
+    target: Shape | None = None
+    before: Shape | None = None
     drawing: Drawing | None = None
     wave: Drawing | None = None
 
@@ -65,19 +71,53 @@ class StepPage:
             yield drawing.path, wave_svg(run.timeline, replace(run.heading, note=drawing.note), run.spec.sms)
 
     def passages(self) -> Iterator[tuple[str, str]]:
-        """`stepNN-times`, `stepNN-bound`, and from step 2 on `stepNN-diff`."""
+        """`stepNN-times`, `stepNN-bound`, and from step 2 on `stepNN-diff` and `stepNN-target`."""
         name = f"step{self.step:02}"
         yield f"{name}-times", times_table(self.step, self.times)
         yield f"{name}-bound", "\n>\n".join(bound_text(self.step, shape) for shape in self.bounds)
         if self.step > 1:
             yield f"{name}-diff", diff_text(self.step)
+        if self.target is not None:
+            yield f"{name}-target", target_text(self.step, self.target, self.before or self.target)
+
+
+def target_text(step: int, shape: Shape, before: Shape) -> str:
+    """A time that the reference of a step reaches and the step before misses. before: the shape of the step before."""
+    missed = predicted_us(step - 1, before) * math.prod(shape) / math.prod(before)
+    us = between(predicted_us(step, shape), missed)
+    size = f"--size {shape[2]}"
+    return (
+        f"> **Target** at {extents(shape)}: at most **{us:g} µs** on the modelled B200, which is "
+        f"{tflops_text(shape, us)} TFLOPS.\n"
+        f"> `python -m tirx_mini ladder --kernels gemm_kernels.py --steps {step} {size}` predicts yours."
+    )
+
+
+def predicted_us(step: int, shape: Shape) -> float:
+    """The predicted time of the reference of a step."""
+    us = timed(step, shape).time_us
+    assert us is not None
+    return us
+
+
+def between(reached: float, missed: float) -> float:
+    """The roundest number from `reached` on and below `missed`, near their geometric mean, at most a quarter longer.
+
+    Raises `ValueError` where there is none.
+    """
+    if not 0 < reached < missed:
+        raise ValueError(f"a target lies between two times, and {reached:.4g} is not below {missed:.4g}")
+    wanted = min(math.sqrt(reached * missed), MARGIN * reached)
+    rounded = (float(f"{wanted:.{digits}g}") for digits in range(2, 8))
+    return next(us for us in rounded if reached <= us < missed)
 
 
 def bound_text(step: int, shape: Shape) -> str:
-    """What bounds the reference of a step, as a quotation."""
+    """What bounds the reference of a step, as a quotation; the reader finds the remedy."""
     bound = traced(step, shape).report.bound
     if bound is None:
         raise ValueError(f"step {step} at {shape} did not come to its end")
+    bound = bound.without_remedies
     return f"> At {extents(shape)}, step {step} is bound by **{bound.name}**{bound.rest}."
 
 

@@ -73,10 +73,17 @@ def test_the_passes_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in out.splitlines()] == [step.name for step in PIPELINE]
 
 
-def test_a_step_that_is_not_written_yet_is_shown_as_the_reference_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    out, notes = shown(capsys, "7")
-    assert out.count("tvm_builtin_ptx_mbarrier_init(&") == 6
-    assert notes == "note: step 7 of gemm_kernels.py is not written yet; this is the reference\n"
+def test_a_step_that_is_not_written_yet_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    out, errors = shown(capsys, "7", status=2)
+    assert out == ""
+    assert errors == "error: step 7 of gemm_kernels.py is not written yet; --reference shows the reference\n"
+
+
+def test_the_reference_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    out, errors = shown(capsys, "7", "--reference")
+    assert out.count("tvm_builtin_ptx_mbarrier_init(&") == 6 and errors == ""
+    out, errors = shown(capsys, "7", "--reference", "--kernels", "gemm_kernels.py", status=2)
+    assert (out, errors) == ("", "error: --reference shows the reference: leave out --kernels\n")
 
 
 def test_the_cuda_text_has_comments_unless_they_are_turned_off(capsys: pytest.CaptureFixture[str]) -> None:

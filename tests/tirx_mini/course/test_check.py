@@ -16,6 +16,7 @@ from tirx_mini.course import (
     load_kernel,
     make_arguments,
     product_text,
+    reference_file,
 )
 from tirx_mini.diagnose import Proof, Report
 from tirx_mini.driver import Exploration
@@ -61,3 +62,13 @@ def test_a_kernel_that_cannot_be_built_is_a_finding_of_the_report(tmp_path: Path
 def test_an_exploration_is_called_complete_where_the_run_proves_all_orders(proof: Proof, words: str) -> None:
     report = Report("ok", proof=proof)
     assert words in product_text(Checked(report, exploration=Exploration(report, 24, 1, True)))
+
+
+def test_the_bound_of_a_readers_step_leaves_the_remedy_to_the_reader(tmp_path: Path) -> None:
+    reference = reference_file(4, "sm100")
+    mine = tmp_path / "mine.py"
+    mine.write_text(reference.read_text(encoding="utf-8"), encoding="utf-8")
+    paths, shape = (reference, mine), (256, 256, 1024)
+    ours, theirs = (str(check_file(KernelRef(path, "hgemm_v4"), shape=shape).report.bound) for path in paths)
+    assert ours == f"{theirs}; with two stages the next tile is loaded while this one is multiplied"
+    assert not KernelRef(mine, "kernel").of_course and not KernelRef(reference, "hgemm_v4").of_course

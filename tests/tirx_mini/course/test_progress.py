@@ -18,8 +18,10 @@ from tirx_mini.course import (
     advice,
     plan,
     run_task,
+    solutions,
     todos_in,
 )
+from tools.pages import headings
 
 SMALL = 512
 INIT = "Tx.ptx.mbarrier.init(mma_bar.ptr_to([0]), 1)"
@@ -183,6 +185,18 @@ def test_when_all_is_done_the_large_sizes_are_next() -> None:
     found = plan(ROOT / "gemm_kernels.py")
     following = advice(found, [Standing(step, State.FAST) for step in STEPS])
     assert following.step is None and following.command.startswith("python -m tirx_mini ladder --kernels ")
+
+
+def test_the_steps_that_pass_lead_to_their_solutions(tmp_path: Path) -> None:
+    def said(*done: int, file: Path = SKELETONS["sm100"]) -> str:
+        states = {step: State.FAST if step in done else State.RIGHT for step in STEPS}
+        return solutions(plan(file), [Standing(step, state) for step, state in states.items()])
+
+    assert said() == said(1) == said(1, 2, file=SKELETONS["sm90"]) == ""
+    assert said(1, 2) == "step 2 passes; compare with docs/steps/solutions.md#step-2"
+    assert said(1, 2, 3, 5) == "steps 2, 3, 5 pass; compare with docs/steps/solutions.md#step-5"
+    anchors = {heading.anchor for heading in headings((ROOT / "docs/steps/solutions.md").read_text(encoding="utf-8"))}
+    assert {f"step-{step}" for step in STEPS if step > 1} <= anchors
 
 
 def test_bad_input(tmp_path: Path) -> None:

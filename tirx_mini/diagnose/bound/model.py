@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..times import LaunchTime, us_text
 from .path import Resource
@@ -64,15 +64,22 @@ class Usage:
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause that bounds a kernel. kind: a key. name: in a few words. sentence: with figures and a remedy.
+    """A cause that bounds a kernel. kind: a key. name: in a few words. fact: a sentence with figures.
 
-    terms: the terms of the time that it explains.
+    terms: the terms of the time that it explains. remedy: the last clause, or a last sentence; "" for none.
     """
 
     kind: str
     name: str
-    sentence: str
+    fact: str
     terms: tuple[Resource, ...]
+    remedy: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The fact and the remedy."""
+        joint = ". " if self.remedy[:1].isupper() else "; "
+        return f"{self.fact}{joint}{self.remedy}" if self.remedy else self.fact
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,11 @@ class Bound:
     def sentence(self) -> str:
         """The first cause, as a sentence."""
         return self.cause.sentence
+
+    @property
+    def without_remedies(self) -> Bound:
+        """The same bound for a reader who is to find the remedies."""
+        return replace(self, causes=tuple(replace(cause, remedy="") for cause in self.causes))
 
     @property
     def rest(self) -> str:

@@ -45,8 +45,8 @@ def one_batch(facts: Facts) -> Cause | None:
     return Cause(
         "one-batch", "the launch and the write-back",
         f"launch, set-up and write-back take {_of_time(facts, *OVERHEAD)}, for one tile of K, which the tensor core "
-        f"multiplies in {facts.us(busy):.2f} µs; a loop over K gives it more to do for the same overhead",
-        OVERHEAD,
+        f"multiplies in {facts.us(busy):.2f} µs",
+        OVERHEAD, "a loop over K gives it more to do for the same overhead",
     )  # fmt: skip
 
 
@@ -57,9 +57,8 @@ def one_cta(facts: Facts) -> Cause | None:
     inside = facts.us(facts.timeline.cycles)
     return Cause(
         "one-cta", "a grid of one CTA",
-        f"1 of {facts.spec.sms} SMs works, for {inside:.1f} of {us_text(facts.time.us)}, and the others are idle; a "
-        "grid of CTAs, one for each tile of D, gives them the other tiles of a larger product in the same time",
-        (),
+        f"1 of {facts.spec.sms} SMs works, for {inside:.1f} of {us_text(facts.time.us)}, and the others are idle",
+        (), "a grid of CTAs, one for each tile of D, gives them the other tiles of a larger product in the same time",
     )  # fmt: skip
 
 
@@ -71,9 +70,8 @@ def copies_by_threads(facts: Facts) -> Cause | None:
     return Cause(
         "copies-by-threads", "copies by threads",
         "the warps copy tiles to shared memory, and the tensor core is busy for only "
-        f"{percent(facts.used('tensor core'))} of the K loop; TMA copies a whole tile for one instruction of one "
-        "thread",
-        (Resource.COPIES,),
+        f"{percent(facts.used('tensor core'))} of the K loop",
+        (Resource.COPIES,), "TMA copies a whole tile for one instruction of one thread",
     )  # fmt: skip
 
 
@@ -89,8 +87,8 @@ def one_stage(facts: Facts) -> Cause | None:
     return Cause(
         "one-stage", "loads and MMAs in turns",
         f"{waits}a load takes {facts.us(stages.load):.2f} µs and its MMAs {facts.us(stages.multiply):.2f} µs, one "
-        "after the other in one buffer; with two stages the next tile is loaded while this one is multiplied",
-        LOADING,
+        "after the other in one buffer",
+        LOADING, "with two stages the next tile is loaded while this one is multiplied",
     )  # fmt: skip
 
 
@@ -109,9 +107,8 @@ def ctas_in_turn(facts: Facts) -> Cause | None:
         turns += f"{gap:.1f} µs,"
     return Cause(
         "ctas-in-turn", "one CTA after the other",
-        f"an SM runs {turns} {percent(share)} of the launch: write-back, set-up, first load; a persistent CTA, "
-        "which loops over tiles, is set up once and can load its next tile early",
-        OVERHEAD,
+        f"an SM runs {turns} {percent(share)} of the launch: write-back, set-up, first load",
+        OVERHEAD, "a persistent CTA, which loops over tiles, is set up once and can load its next tile early",
     )  # fmt: skip
 
 
@@ -132,11 +129,11 @@ def one_role(facts: Facts) -> Cause | None:
     written = facts.share(Resource.WRITE_BACK)
     adds = facts.percent(Resource.WRITE_BACK)
     back = f" The write-back adds {adds} of the launch, when nothing is loaded or multiplied." if written > 0.05 else ""
+    told = f"{waits}{back}".removesuffix(".")
     return Cause(
         "one-role", "one warp for all",
-        f"{first}, so that the tensor core is busy for only {percent(busy)} of the K loop.{waits}{back} Warps of their "
-        "own for loads, MMAs and write-back do all three at once",
-        terms,
+        f"{first}, so that the tensor core is busy for only {percent(busy)} of the K loop{'.' if told else ''}{told}",
+        terms, "Warps of their own for loads, MMAs and write-back do all three at once",
     )  # fmt: skip
 
 
@@ -151,8 +148,9 @@ def one_accumulator(facts: Facts) -> Cause | None:
     return Cause(
         "one-accumulator", "the write-back",
         f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}, until the write-back has read the "
-        "tile before; a second accumulator lets the next tile begin meanwhile, and a larger K needs it less",
+        "tile before",
         (Resource.WRITE_BACK,),
+        "a second accumulator lets the next tile begin meanwhile, and a larger K needs it less",
     )  # fmt: skip
 
 
@@ -170,8 +168,8 @@ def too_few_stages(facts: Facts) -> Cause | None:
         "too-few-stages", "the latency of loads",
         f"{_the(lane.name)} waits {percent(wait.share)} of its time for {wait.name}: {count(stages.number, 'stage')} "
         f"{'hides' if stages.number == 1 else 'hide'} {facts.us(stages.hidden):.2f} of the "
-        f"{facts.us(stages.turn):.2f} µs from a load until its stage is free again; {number(stages.needed)} would{fit}",
-        (Resource.LATENCY,),
+        f"{facts.us(stages.turn):.2f} µs from a load until its stage is free again",
+        (Resource.LATENCY,), f"{number(stages.needed)} would{fit}",
     )  # fmt: skip
 
 
@@ -195,8 +193,8 @@ def bandwidth(facts: Facts) -> Cause | None:
     return Cause(
         "bandwidth-of-pair" if shared else "bandwidth", f"the bandwidth of {_article(name)}",
         f"{_article(name)} is busy for {percent(facts.used(name))} of the K loop and the tensor core for "
-        f"{percent(tensor)}: {moved} for every {facts.per_batch('tensor_cycles'):.0f} cycles of MMAs; {remedy}",
-        (Resource.SHARED,) if name == "shared memory" else (Resource.L2,),
+        f"{percent(tensor)}: {moved} for every {facts.per_batch('tensor_cycles'):.0f} cycles of MMAs",
+        (Resource.SHARED,) if name == "shared memory" else (Resource.L2,), remedy,
     )  # fmt: skip
 
 

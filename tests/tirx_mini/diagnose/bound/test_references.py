@@ -28,6 +28,15 @@ def test_the_sentence_of_a_step_motivates_the_next(step: int) -> None:
     assert re.search(REMEDIES[step], bound.sentence), bound
 
 
+@pytest.mark.parametrize("step", range(1, 10))
+def test_a_bound_without_remedies_has_the_facts_alone(step: int) -> None:
+    bound = run(step).bound
+    assert bound is not None
+    asked = bound.without_remedies
+    assert not re.search(REMEDIES[step], f"{asked}") and str(bound).startswith(str(asked))
+    assert (asked.shares, asked.lanes, asked.usage) == (bound.shares, bound.lanes, bound.usage)
+
+
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 8, 9])
 def test_so_does_that_of_hoppers_steps_where_the_cause_is_the_same(step: int) -> None:
     bound = run(step, "h100").bound
