@@ -16,6 +16,8 @@ FIRST_SYNC = "the barriers of both CTAs are initialised.\n            Tx.cuda.cl
 ALLOC = "Tx.ptx.tcgen05.alloc(Tx.address_of(tmem_addr), n_cols=512, cta_group="
 ANNOUNCE = "tma2mma_cta0.arrive(stage, TMA_BYTES)"
 ISSUER = "elif warp_id == 0:\n                    if cbx == 0:"
+DRAIN = "for _ in range(PIPE_DEPTH):\n                            "
+LAST_WAIT = "mma2tma.wait(tma_phase.stage, tma_phase.phase)"
 EDITS = (
     {"mma2ld.arrive(0, cta_group=2, cta_mask=3)": "mma2ld.arrive(0, cta_group=2, cta_mask=1)"},
     {"TMA_BYTES = CTA_GROUP * (": "TMA_BYTES = ("},
@@ -25,6 +27,7 @@ EDITS = (
     {"ld2mma.init(128 * CTA_GROUP)": "ld2mma.init(128)"},
     {"ld2mma.arrive(0, cta_id=0, pred=True)": "ld2mma.arrive(0)"},
     {FIRST_SYNC: FIRST_SYNC.replace("cluster", "cta")},
+    {f"{DRAIN}{LAST_WAIT}": f"{DRAIN}if cbx == 0:\n                                {LAST_WAIT}"},
     {LAST_SYNC: LAST_SYNC.replace("cluster", "cta")},
     {f"{ALLOC}2)": f"{ALLOC}1)"},
     {"b_st = Tx.meta_var(n_st + cbx * BLK_N)": "b_st = Tx.meta_var(n_st)"},
