@@ -161,7 +161,7 @@ def check_kernel(
     error = product_error(a, b, d)
     if report.verdict == "incomplete" and not error.ok:  # what was not modelled may be what is missing
         return Checked(report, exploration=exploration)
-    wrong = wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
+    wrong = None if error.ok else wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
 
 

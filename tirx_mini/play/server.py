@@ -79,7 +79,9 @@ class Server:
         except Missing as error:
             return _error(404, str(error))
         except (PlayError, OutputError) as error:
-            return _error(409, str(error))
+            return _error(500, str(error))
+        except Exception as error:  # an answer of the server itself would lack the headers of the guard
+            return _error(500, f"the server failed: {type(error).__name__}: {error}")
 
     def _asset(self, path: str, method: str) -> Response:
         if method not in ("GET", "HEAD"):

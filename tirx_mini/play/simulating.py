@@ -229,20 +229,27 @@ class _Run:
             self._tell(failed_event("simulate", str(error).partition("\n")[0], kind="refused"))
             return
         seconds = time.monotonic() - begun
-        found = outcome_of(checked, kernel, arguments)
-        product = product_event(kernel, arguments) if "product" in task.want else None
         if task.sealed:
-            self._tell(sealed(found, product, verdict_event(checked, task.file, seconds), task.file))
+            self._tell_sealed(checked, kernel, arguments, verdict_event(checked, task.file, seconds))
         else:
             self._tell(verdict_event(checked, task.file, seconds))
+        product = product_event(kernel, arguments) if "product" in task.want and not task.sealed else None
         if product is not None:
             self._tell(product)
-        if task.fix is not None:
-            self._tell(fix_event(task.fix, found))
         if traced and not quick and checked.report.trace is None:
             self._doing = "recording the timeline"
             checked = self._check(kernel, spec, make_arguments(kernel), True)
         self._tell_time(checked, spec, shape)
+
+    def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], verdict: Data) -> None:
+        """Tell what a GPU shows, and what judges the repair of a drill."""
+        task, found = self._task, outcome_of(checked, kernel, arguments)
+        product = product_event(kernel, arguments)
+        self._tell(sealed(found, product, verdict, task.file))
+        if product is not None and "product" in task.want:
+            self._tell(product)
+        if task.fix is not None:
+            self._tell(fix_event(task.fix, found))
 
     def _check(self, kernel: PrimFunc, spec: GpuSpec, arguments: list[Any], trace: bool) -> Checked:
         return check_kernel(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import time
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import psutil
 import pytest
 
 from tests.tirx_mini.play.serving import Page, page_of
-from tirx_mini.play.serving import open_page
+from tirx_mini.play.problems import PlayError
+from tirx_mini.play.server import _in_thread
+from tirx_mini.play.serving import has_browser, listening, open_page
 from tirx_mini.sandbox import LOCKS, find_sandbox
 
 SIZES = {"m": 256, "n": 256, "k": 128}
@@ -177,7 +181,20 @@ def test_a_file_that_cannot_be_written_is_said(own: tuple[Page, Path], monkeypat
 
     monkeypatch.setattr("tirx_mini.files._replace", refuse)
     status, answer = page.post("/save", {"text": "", "digest": digest})
-    assert status == 409 and "cannot be written" in answer["error"] and file.read_bytes() != b""
+    assert status == 500 and "cannot be written" in answer["error"] and file.read_bytes() != b""
+
+
+def test_a_failure_of_the_server_is_an_answer_like_any_other(own: tuple[Page, Path], monkeypatch: Any) -> None:
+    page, _ = own
+
+    def fail() -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(page.studio, "session", fail)
+    page.server._routes["GET", "/session"] = _in_thread(lambda _: page.studio.session())
+    status, headers, body = page.request("GET", "/session")
+    assert status == 500 and json.loads(body) == {"error": "the server failed: RuntimeError: no"}
+    assert headers["x-content-type-options"] == "nosniff"
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------
@@ -197,3 +214,29 @@ def test_the_browser_is_led_through_a_file_that_nobody_else_may_read(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert seen == [file.as_uri()] and "abc" not in seen[0]
     assert '"http://127.0.0.1:1/#token=abc"' in file.read_text()
+
+
+@pytest.mark.parametrize(("release", "display", "known", "found"), [
+    ("6.1.0-generic", ":0", True, True), ("6.1.0-generic", "", True, False), ("6.1.0-generic", ":0", False, False),
+    ("5.15.0-Microsoft-standard-WSL2", ":0", True, False),
+])  # fmt: skip
+def test_a_browser_is_opened_only_where_this_machine_shows_it(
+    release: str, display: str, known: bool, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On WSL the browser is another system's, which cannot read the file."""
+
+    def get() -> None:
+        if not known:
+            raise webbrowser.Error("none")
+
+    monkeypatch.setattr("platform.release", lambda: release)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(webbrowser, "get", get)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
+    assert has_browser() is found
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with listening(0) as at, pytest.raises(PlayError, match="cannot be had"):
+        listening(at.getsockname()[1])
