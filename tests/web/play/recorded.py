@@ -49,7 +49,7 @@ STAGES: Mapping[str, list[Event]] = {
     "tir": [{"name": "hgemm_v4", "text": TIR, "lines": [1, 1, 2, 3]}],
     "passes": [
         {"name": "parsed", "text": "a\nb\nc\nd\ne\nf\ng\nh\ncopy\ngemm", "lines": [1] * 8 + [2, 3]},
-        {"name": "lower tiles", "text": "a\nb\nc\nd\ne\nf\ng\nh\ncopy.bulk\ngemm", "lines": [1] * 8 + [2, 3]},
+        {"name": "lower tiles", "text": "a\nb\nc\nd\ne\nf\ng\nh\ncopy.bulk\n  gemm", "lines": [1] * 8 + [2, 3]},
         {"name": "tidy", "text": "a\nb\nc\nd\ne\nf\ng\nh\ncopy.bulk\ngemm", "lines": [1] * 8 + [2, 3]},
     ],
     "cuda": [{"name": "ring.cu", "text": CUDA, "lines": [1, 2, 2, 3, 0] + [0] * 3001, "language": "cpp"}],

@@ -31,6 +31,8 @@ def test_axe_finds_nothing(
     for tab in TABS:
         page.locator(f"#tab-{tab}").click()
         done(page)
+        if tab == "passes":
+            page.locator("#pane-passes").get_by_role("button", name="Next").click()
         assert violations(page, axe) == [], tab
         assert page.evaluate("() => document.documentElement.scrollWidth") <= screen["width"], tab
     page.locator("#help-open").click()

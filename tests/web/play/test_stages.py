@@ -66,7 +66,7 @@ def test_a_pass_is_its_difference_from_the_one_before(serve: Serve, play: Play) 
     assert pane.locator(".row.removed code").all_text_contents() == ["copy"]
     assert pane.locator(".row.added code").all_text_contents() == ["copy.bulk"]
     rows = pane.locator(".row code").all_text_contents()
-    assert rows == ["5 equal lines", "f", "g", "h", "copy", "copy.bulk", "gemm"]
+    assert rows == ["5 equal lines", "f", "g", "h", "copy", "copy.bulk", "  gemm"]
     pane.get_by_role("button", name="Next").click()
     assert "The pass changes nothing." in pane.inner_text()
 

@@ -56,7 +56,7 @@ export class Choices {
     const sms = gpus.find((each) => each.name === this.gpu)?.sms;
     if (!sms) return;
     this.smsBox.max = String(sms);
-    this.smsBox.placeholder = `all ${sms}`;
+    this.smsBox.placeholder = String(sms);
     if (this.sms !== null && this.sms > sms) this.smsBox.value = "";
   }
 

@@ -74,7 +74,7 @@ function whole(item: StageItem | undefined): { rows: Row[]; words: string } {
 
 /** What a pass changes. */
 function difference(before: StageItem, after: StageItem): { rows: Row[]; words: string } {
-  const rows = diffRows(before, after), of = (kind: string) => rows.filter((row) => row.kind === kind).length;
+  const rows = diffRows(before, after, false), of = (kind: string) => rows.filter((row) => row.kind === kind).length;
   return { rows, words: rows.length ? `${count(of("added"), "line")} added, ${of("removed")} removed` : "The pass changes nothing." };
 }
 

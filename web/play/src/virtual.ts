@@ -133,17 +133,18 @@ export class Lines {
 function highlighted(rows: Row[], parser: Parser): Span[][] {
   const starts: number[] = [];
   let length = 0;
-  for (const row of rows) {
+  const code = rows.map(({ text, kind }) => (kind === "gap" ? "" : text));
+  for (const text of code) {
     starts.push(length);
-    length += row.text.length + 1;
+    length += text.length + 1;
   }
   if (length > MOST_HIGHLIGHTED) return [];
   const out: Span[][] = rows.map(() => []);
   let row = 0;
-  highlightTree(parser.parse(rows.map((each) => each.text).join("\n")), classHighlighter, (from, to, classes) => {
+  highlightTree(parser.parse(code.join("\n")), classHighlighter, (from, to, classes) => {
     while (row + 1 < rows.length && starts[row + 1] <= from) row++;
     for (let at = row; at < rows.length && starts[at] < to; at++) { // a comment may span several rows
-      const begin = Math.max(0, from - starts[at]), end = Math.min(rows[at].text.length, to - starts[at]);
+      const begin = Math.max(0, from - starts[at]), end = Math.min(code[at].length, to - starts[at]);
       if (end > begin) out[at].push({ from: begin, to: end, classes });
     }
   });
