@@ -12,6 +12,7 @@ from .declarations import declarations, parameters
 from .locations import Locations, kept_lines
 from .syntax import Declaration, Directive, Function, Module, Symbol
 from .tokens import Operands, PtxSyntaxError, tokens
+from .wmma import expanded
 
 OLDEST = (6, 0)
 """The oldest version that is read. Older texts have instructions for warps without ``.sync``."""
@@ -29,7 +30,8 @@ def read(text: str, file: str = "") -> Module:
 
     Raises `TirxError` at the first mistake.
     """
-    return _Reader(_without_comments(text), kept_lines(text, "ptx", file)).module()
+    code = _without_comments(text)
+    return _Reader(expanded(code) if "wmma." in code else code, kept_lines(text, "ptx", file)).module()
 
 
 def _without_comments(text: str) -> str:

@@ -117,44 +117,57 @@ class ScopedAccesses:
         varies = isinstance(address, np.ndarray) and address.ndim > 0
         found = np.zeros(w.mask.count if varies else 1, dtype)
         for run in self._runs(w, access, address, write=False):
-            older = self._read(w, access, run)
-            now = run.view(dtype.itemsize).view(dtype)[run.offsets // dtype.itemsize]
-            found[run.lanes] = now if older is None else older.value
+            w.cta.cluster.values.apply(self._load, w, access, run, found)
         return spread(w, found) if varies else scalar(found)
+
+    def _load(self, w: RunningWarp, access: MemoryAccess, run: Run, found: np.ndarray) -> None:
+        older = self._read(w, access, run)
+        now = run.view(found.itemsize).view(found.dtype)[run.offsets // found.itemsize]
+        found[run.lanes] = now if older is None else older.value
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Load adjacent words into registers."""
         words = np.zeros((access.words, LANES), np.uint32)
-        lanes = w.mask.lanes
+        values = w.cta.cluster.values
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=False):
-            self._read(w, access, run)
-            for i in range(access.words):
-                words[i, lanes[run.lanes]] = run.view(4)[run.offsets // 4 + i]
-        registers.write(words)
+            values.apply(self._load_words, w, access, run, words)
+        values.apply(registers.write, words)
+
+    def _load_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
+        self._read(w, access, run)
+        for i in range(access.words):
+            words[i, w.mask.lanes[run.lanes]] = run.view(4)[run.offsets // 4 + i]
 
     def store(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
         """Store adjacent values."""
-        dtype = numpy_dtype(access.dtype)
         varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
         if varies:
             address = np.broadcast_to(address, (LANES,))
         for run in self._runs(w, access, address, write=True):
-            begun, released = self.older.begin(w, access, run), self._write(w, access, run)
-            items = run.view(dtype.itemsize).view(dtype)
-            for i, value in enumerate(values):
-                places, stored = run.offsets // dtype.itemsize + i, active(w, value, dtype, varies)[run.lanes]
-                items[places] = stored
-                if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
-                    self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
-            self.older.wrote(w, access, run, begun, released)
+            w.cta.cluster.values.apply(self._store, w, access, run, values, varies)
+
+    def _store(self, w: RunningWarp, access: MemoryAccess, run: Run, values: Sequence[Any], varies: bool) -> None:
+        dtype = numpy_dtype(access.dtype)
+        begun, released = self.older.begin(w, access, run), self._write(w, access, run)
+        items = run.view(dtype.itemsize).view(dtype)
+        for i, value in enumerate(values):
+            places, stored = run.offsets // dtype.itemsize + i, active(w, value, dtype, varies)[run.lanes]
+            items[places] = stored
+            if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
+                self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
+        self.older.wrote(w, access, run, begun, released)
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
         """Store adjacent words from registers."""
-        words, lanes = registers.read(access.words), w.mask.lanes
+        values = w.cta.cluster.values
+        words = values.of(registers.read, access.words)
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
-            self._write(w, access, run)
-            for i in range(access.words):
-                run.view(4)[run.offsets // 4 + i] = words[i, lanes[run.lanes]]
+            values.apply(self._store_words, w, access, run, words)
+
+    def _store_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
+        self._write(w, access, run)
+        for i in range(access.words):
+            run.view(4)[run.offsets // 4 + i] = words[i, w.mask.lanes[run.lanes]]
 
     def update(
         self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
@@ -165,16 +178,22 @@ class ScopedAccesses:
         expected = active(w, compare, dtype, True) if compare is not None else operand
         old = np.zeros(w.mask.count, dtype)
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
-            begun, released = self.older.begin(w, access, run), self._atomic(w, access, run)
-            items, places = run.view(dtype.itemsize).view(dtype), run.offsets // dtype.itemsize
-            apart = len(np.unique(places)) == len(places)
-            steps = [slice(None)] if apart else [slice(i, i + 1) for i in range(len(places))]
-            for step in steps:
-                lanes, at = run.lanes[step], places[step]
-                old[lanes] = items[at]
-                items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
-            self.older.wrote(w, access, run, begun, released)
+            w.cta.cluster.values.apply(self._update, w, access, run, op, (operand, expected, old))
         return spread(w, old)
+
+    def _update(
+        self, w: RunningWarp, access: MemoryAccess, run: Run, op: str, operands: tuple[np.ndarray, ...]
+    ) -> None:
+        operand, expected, old = operands
+        begun, released = self.older.begin(w, access, run), self._atomic(w, access, run)
+        items, places = run.view(old.itemsize).view(old.dtype), run.offsets // old.itemsize
+        apart = len(np.unique(places)) == len(places)
+        steps = [slice(None)] if apart else [slice(i, i + 1) for i in range(len(places))]
+        for step in steps:
+            lanes, at = run.lanes[step], places[step]
+            old[lanes] = items[at]
+            items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
+        self.older.wrote(w, access, run, begun, released)
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.

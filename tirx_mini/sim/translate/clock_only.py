@@ -31,7 +31,7 @@ from tirx_mini.ir import (
     walk,
 )
 
-from .needed import Needed, is_kept
+from .needed import Needed, is_kept, stored_data
 from .repeats import Cut
 from .representatives import Loop, joins_warpgroup, moved_scalars, represented_loops
 from .sameness import Samenesses
@@ -127,6 +127,14 @@ class ClockStatements(Statements):
         self.each = ""
 
     def _Evaluate(self, stmt: Evaluate) -> None:
+        data = stored_data(stmt.call)
+        if data:
+            with self.out.dropped():
+                for value in stmt.call.args:
+                    if id(value) in data:
+                        self.expressions.value(value)
+            args = tuple(const(0, each.dtype) if id(each) in data else each for each in stmt.call.args)
+            stmt = replace(stmt, call=replace(stmt.call, args=args))
         if not self.leading or not joins_warpgroup(stmt.call):
             super()._Evaluate(stmt)
             return

@@ -34,7 +34,7 @@ from tirx_mini.ir import (
     children,
     walk,
 )
-from tirx_mini.isa import Memory, instruction_of
+from tirx_mini.isa import Memory, OperandKind, instruction_of
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _Slice:
             self._read(expr)
         if isinstance(expr, Address) and expr.dtype == "tensormap":
             raise _depends(None, expr.span)
-        if isinstance(expr, Call) and (entry := instruction_of(expr)) and entry.result and entry.reads:
+        if isinstance(expr, Call) and _reads_value(expr):
             buffer = next((arg.buffer for arg in expr.args if isinstance(arg, AddressOf)), None)
             raise _depends(buffer, expr.span)
         for child in children(expr):
@@ -167,9 +167,41 @@ def _roots(node: object) -> Iterator[Expr]:
     elif isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope != "local":
         yield from node.indices
     if isinstance(node, (Bind, BufferStore)) and is_kept(node.value):
-        yield node.value
+        yield from _executed(node.value)
     elif isinstance(node, Evaluate):
-        yield from (argument for argument in node.call.args if not _is_register(node.call, argument))
+        yield from _places(node.call)
+
+
+def _executed(expr: Expr) -> Iterator[Expr]:
+    """Yield what executing an expression needs: of an instruction that reads memory only where it reads."""
+    if isinstance(expr, Call) and _reads_value(expr):
+        yield from _places(expr)
+    elif any(isinstance(node, Call) and _reads_value(node) for node in walk(expr)):
+        for child in children(expr):
+            if isinstance(child, Expr):
+                yield from _executed(child)
+    else:
+        yield expr
+
+
+def _reads_value(call: Call) -> bool:
+    entry = instruction_of(call)
+    return entry is not None and entry.result is not None and bool(entry.reads)
+
+
+def _places(call: Call) -> Iterator[Expr]:
+    """Yield the operands of an instruction but registers, and data that it only writes."""
+    data = stored_data(call)
+    yield from (arg for arg in call.args if id(arg) not in data and not _is_register(call, arg))
+
+
+def stored_data(call: Call) -> frozenset[int]:
+    """Return the operands of a store or reduction that are only written to memory, by identity."""
+    entry = instruction_of(call)
+    if entry is None or not entry.typed or entry.result is not None or not entry.writes:
+        return frozenset()
+    given = entry.matched(call.args, dict(call.attrs))
+    return frozenset(id(arg) for operand, args in given for arg in args if operand.type.kind is OperandKind.TYPED)
 
 
 def _is_register(parent: Expr | Stmt, argument: Expr) -> bool:

@@ -302,3 +302,22 @@ def test_a_header_that_is_not_there_is_at_its_line_with_what_to_do(header: str, 
         tirx_mini.read_cuda(f"#include <{header}>\n__global__ void f() {{}}\n")
     assert header in str(caught.value) and hint in str(caught.value)
     assert caught.value.span is not None and caught.value.span.line == 1
+
+
+ADD = SCALE.replace(
+    "st.global.f32 [%rd3], %f3;", "red.global.add.f32 [%rd3], %f3;\nst.global.v2.f32 [%rd3], {%f3, %f2};"
+)
+
+
+@pytest.mark.parametrize("text", [SCALE, ADD.replace("mul.wide.u32 %rd2, %r1, 4", "mul.wide.u32 %rd2, %r1, 8")])
+def test_a_run_for_the_time_alone_takes_the_same_time(text: str) -> None:
+    entry, x = tirx_mini.read_ptx(text).entry("scale"), np.ones(4096, np.float32)
+    timed = entry.simulate([x, 2.0], grid=2, block=128, data=False)
+    assert timed.verdict == "clock" and (x == 1).all()
+    run = entry.simulate([x, 2.0], grid=2, block=128, checks=False)
+    assert run.ok and run.cycles == pytest.approx(timed.cycles) and not (x == 1).all()
+
+
+def test_a_store_outside_is_found_without_data() -> None:
+    report = tirx_mini.read_ptx(SCALE).entry().simulate([np.zeros(100, np.float32), 1.0], grid=1, block=128, data=False)
+    assert (report.verdict, report.findings[0].code) == ("fault", "TX301")

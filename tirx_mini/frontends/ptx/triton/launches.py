@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from math import prod
 from typing import Any
 
 from tirx_mini.arguments import TensorMap
@@ -22,6 +23,24 @@ from .tensors import Memory, as_host_memory
 
 _SWIZZLES = (0, 32, 64, 128)
 """The bytes of the values of `CUtensorMapSwizzle` (CUDA driver API)."""
+
+
+_WAVES = (16, 32)
+"""The CTAs of an SM in the two parts of a large grid whose times are extrapolated."""
+
+
+def _part_of(grid: tuple[int, int, int], count: int) -> tuple[int, int, int]:
+    """Return a grid of about the first `count` CTAs of a larger one."""
+    x, y, _ = grid
+    if x >= count:
+        return count, 1, 1
+    return (x, max(1, count // x), 1) if x * y >= count else (x, y, max(1, count // (x * y)))
+
+
+def _extrapolated(counts: Sequence[int], times: Sequence[Any], count: int) -> float:
+    """Return the time at `count` on the line through two times."""
+    slope = (times[1] - times[0]) / (counts[1] - counts[0])
+    return times[1] + slope * (count - counts[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +85,7 @@ class Launcher:
         self._names = tuple(source.fn.arg_names) if hasattr(source, "fn") else ()
         self._signature = tuple(source.signature.values())
         self._gluon = "gluon" in str(getattr(source, "language", "")).lower()
-        self._times: dict[tuple[object, ...], Report] = {}
+        self._times: dict[tuple[object, ...], float | None] = {}
         self._shown: set[str] = set()
 
     def __call__(
@@ -99,16 +118,18 @@ class Launcher:
         recording = _RECORDING.get()
         if recording is not None and recording.name not in ("", meta.name):
             recording = None
-        report = self._timed(entry, values, launch) if measuring() and recording is None else None
-        if report is None:
-            options = {} if recording is None else recording.options
-            report = without_generated(entry.simulate(values, **launch, **options), self._gluon)
+        us = self._time(module, entry, values, launch) if measuring() and recording is None else None
+        if us is not None:
+            simulated_device.CLOCK.get().time_us += us
+            return
+        options = {} if recording is None else recording.options
+        report = without_generated(entry.simulate(values, **launch, **options), self._gluon)
         simulated_device.CLOCK.get().time_us += report.time_us or 0.0
         if recording is not None:
             recording.reports.append(report)
         elif not report.ok and (scripts.strict() or not report.only_possible):
             raise SimulationError(report)
-        elif not report.ok:
+        elif report.errors:
             self._warn(report.forgiving())
 
     def _warn(self, report: Report) -> None:
@@ -118,15 +139,30 @@ class Launcher:
             self._shown.add(page)
             print(page, file=sys.stderr)
 
-    def _timed(self, entry: Entry, values: Sequence[Any], launch: Mapping[str, Any]) -> Report | None:
-        """Return the report of a launch for its time alone; None if the time depends on data."""
-        key = (launch["grid"], *(_key(value) for value in values))
+    def _time(
+        self, module: PtxModule, entry: Entry, values: Sequence[Any], launch: Mapping[str, Any]
+    ) -> float | None:
+        """Return the microseconds of a launch for its time alone; None if the time depends on data.
+
+        The time of a large grid, where no program asks for the size of the grid, is worked out of two smaller ones.
+        """
+        grid, ctas = launch["grid"], prod(launch["grid"])
+        key = (grid, *(_key(value) for value in values))
         if key not in self._times:
-            report = entry.simulate(values, **launch, data=False, sampled=True)
-            if report.verdict != "clock":
-                return None
-            self._times[key] = report
+            few, more = (waves * self._gpu.sms for waves in _WAVES)
+            if ctas <= 2 * more or "%nctaid" in module.text:
+                us = self._alone(entry, values, launch)
+            else:
+                parts = [_part_of(grid, count) for count in (few, more)]
+                found = [self._alone(entry, values, {**launch, "grid": part}) for part in parts]
+                us = None if None in found else _extrapolated([prod(part) for part in parts], found, ctas)
+            self._times[key] = us
         return self._times[key]
+
+    @staticmethod
+    def _alone(entry: Entry, values: Sequence[Any], launch: Mapping[str, Any]) -> float | None:
+        report = entry.simulate(values, **launch, data=False, sampled=True)
+        return report.time_us if report.verdict == "clock" else None
 
     # -- arguments -------------------------------------------------------------------------------------------------
 

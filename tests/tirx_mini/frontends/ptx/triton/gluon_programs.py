@@ -13,7 +13,6 @@ from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.blackwell import (
     TensorMemoryLayout,
     allocate_tensor_memory,
-    get_tmem_reg_layout,
     tcgen05_commit,
     tcgen05_mma,
 )
@@ -230,7 +229,7 @@ def tcgen05_matmul(
         phase ^= 1
     mbarrier.invalidate(loaded)
     mbarrier.invalidate(done)
-    layout: gl.constexpr = get_tmem_reg_layout(gl.float32, (BM, BN), tmem_layout, num_warps)
+    layout: gl.constexpr = gl.BlockedLayout([1, BN], [32, 1], [num_warps, 1], [0, 1])
     out = gl.allocate_shared_memory(c.dtype, [BM, BN], c.layout)
     out.store(acc.load(layout).to(c.dtype))
     fence_async_shared()
