@@ -54,7 +54,8 @@ SECTIONS = (
     Section(
         "Guide",
         (
-            *("report.md", "guide/debugging.md", "guide/drills.md", "guide/task.md", "timeline.md", "bound.md", "ptx.md", "cuda.md"),
+            *("report.md", "guide/debugging.md", "guide/drills.md", "guide/task.md", "timeline.md", "bound.md"),
+            *("ptx.md", "cuda.md"),
             *("guide/hardware.md", "cloud.md", "guide/hopper.md", "grading.md"),
         ),
         "guide",
