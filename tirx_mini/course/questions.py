@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tirx_mini.hardware import B200
+from tirx_mini.hardware import B200, BLACKWELL, HOPPER
 
+from .hopper_questions import HOPPER_QUESTIONS
 from .quiz import FACTOR, Figure, Prediction, Reference, Slip
 from .steps import Shape
 
@@ -381,8 +382,17 @@ _CONSUMERS = (
     ),
 )
 
-QUESTIONS: Mapping[int, tuple[Prediction, ...]] = MappingProxyType({
-    1: _FIRST, 2: _K_LOOP, 3: _TILING, 4: _TMA, 5: _PIPELINE,
-    6: _PERSISTENT, 7: _ROLES, 8: _DEPTH, 9: _CLUSTER, 10: _CONSUMERS,
+QUESTIONS: Mapping[str, Mapping[int, tuple[Prediction, ...]]] = MappingProxyType({
+    BLACKWELL.kernels: MappingProxyType({
+        1: _FIRST, 2: _K_LOOP, 3: _TILING, 4: _TMA, 5: _PIPELINE,
+        6: _PERSISTENT, 7: _ROLES, 8: _DEPTH, 9: _CLUSTER, 10: _CONSUMERS,
+    }),
+    HOPPER.kernels: HOPPER_QUESTIONS,
 })  # fmt: skip
-"""The questions of each step of the ladder for Blackwell."""
+"""The questions of each step, by the folder of the references."""
+
+
+def question_key(folder: str, step: int, number: int) -> str:
+    """Return the key of a question in the notes. folder: of the references of its ladder. number: from 1."""
+    ladder = "" if folder == BLACKWELL.kernels else f"{folder} "
+    return f"{ladder}{step}.{number}"

@@ -32,6 +32,7 @@ from tirx_mini.course import (
     marked,
     matched,
     plain_links,
+    question_key,
     session,
     todos_in,
 )
@@ -133,7 +134,8 @@ class Teaching:
     def quiz(self, data: Mapping[str, Any]) -> Data:
         """Answer {"step", "question"}, which counts from 0, with the question, or with the mark of an "answer"."""
         step = whole_of(data, "step", max(STEPS))
-        questions = QUESTIONS[step]
+        folder = self._arch(self._source.read().text)
+        questions = QUESTIONS[folder][step]
         number = whole_of(data, "question", len(questions) - 1, least=0) + 1
         asked = questions[number - 1]
         if data.get("answer") is None:
@@ -147,13 +149,13 @@ class Teaching:
             raise Missing(course_missing())
         worker = self._simulators.take()
         try:
-            mark = worker.call(quizzed, (step, number, answer), SIMULATE_S)
+            mark = worker.call(quizzed, (folder, step, number, answer), SIMULATE_S)
         except Exception:
             worker.close()
             raise
         self._simulators.give_back(worker)
         with self._lock:
-            self._notes().with_prediction(f"{step}.{number}", answer, why[:2000], mark["right"]).write()
+            self._notes().with_prediction(question_key(folder, step, number), answer, why[:2000], mark["right"]).write()
         return mark
 
     # -- drills --------------------------------------------------------------------------------------------------------
@@ -234,10 +236,10 @@ class Teaching:
             raise Missing(str(error)) from None
 
 
-def quizzed(payload: tuple[int, int, float]) -> Generator[None, None, Data]:
+def quizzed(payload: tuple[str, int, int, float]) -> Generator[None, None, Data]:
     """Mark an answer, in a process that simulates."""
-    step, number, answer = payload
-    asked = QUESTIONS[step][number - 1]
+    folder, step, number, answer = payload
+    asked = QUESTIONS[folder][step][number - 1]
     yield
     mark, measured = marked(asked, answer), asked.measured()
     return {

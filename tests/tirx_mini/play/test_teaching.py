@@ -84,8 +84,8 @@ def test_hints_tell_more_at_each_level(course: Page) -> None:
 
 def test_a_quiz_asks_then_marks_and_keeps_the_answer(course: Page) -> None:
     asked = course.post("/course/quiz", {"step": 1, "question": 0, "answer": None})[1]
-    first = QUESTIONS[1][0]
-    assert asked == {"question": first.asked, "unit": first.unit, "count": len(QUESTIONS[1])}
+    first = QUESTIONS["sm100"][1][0]
+    assert asked == {"question": first.asked, "unit": first.unit, "count": len(QUESTIONS["sm100"][1])}
     answer = {"step": 1, "question": 0, "answer": f" {first.figure():,} ", "why": "because"}
     mark = course.post("/course/quiz", answer)[1]
     assert mark["right"] is True and mark["reasons"]
@@ -94,6 +94,14 @@ def test_a_quiz_asks_then_marks_and_keeps_the_answer(course: Page) -> None:
     for bad in ("x", "nan", "", 7):
         assert course.post("/course/quiz", {**answer, "answer": bad})[0] == 400
     assert course.post("/course/quiz", {"step": 1, "question": 99})[0] == 400
+
+
+def test_a_file_for_hopper_has_the_questions_of_its_ladder(tmp_path: Path) -> None:
+    file = tmp_path / "kernels_sm90.py"
+    file.write_text(resource("gemm_kernels_sm90.py").read_text(encoding="utf-8"), encoding="utf-8")
+    with page_of(file, tmp_path) as page:
+        asked = page.post("/course/quiz", {"step": 1, "question": 0, "answer": None})[1]
+    assert asked["question"] == QUESTIONS["sm90"][1][0].asked != QUESTIONS["sm100"][1][0].asked
 
 
 def test_a_drill_is_dealt_answered_and_repaired(course: Page) -> None:
