@@ -142,12 +142,16 @@ def test_a_room_without_a_place_is_found(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Import:
-    """`from module import name` (name is None for `import module`) at `line` of `path`."""
+    """`from module import name` (name is None for `import module`) at `line` of `path`.
+
+    level: the dots before the module, which is absolute here.
+    """
 
     path: Path
     line: int
     module: str
     name: str | None
+    level: int = 0
 
     def __str__(self) -> str:
         what = f"import {self.module}" if self.name is None else f"from {self.module} import {self.name}"
@@ -164,7 +168,7 @@ def imports_of(package: Path) -> Iterator[Import]:
             elif isinstance(node, ast.ImportFrom):
                 base = here.parent.parts[: len(here.parent.parts) - node.level + 1] if node.level else ()
                 module = ".".join([*base, *([node.module] if node.module else [])])
-                yield from (Import(here, node.lineno, module, alias.name) for alias in node.names)
+                yield from (Import(here, node.lineno, module, alias.name, node.level) for alias in node.names)
 
 
 @pytest.fixture(scope="module")
@@ -239,16 +243,17 @@ def room_of(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(parts[1:3] if "frontends" in parts[1:2] else parts[1:2])
 
 
-def test_imports_are_absolute_across_rooms_and_relative_within_one() -> None:
+def test_imports_are_absolute_across_rooms_and_relative_within_one(imports: tuple[Import, ...]) -> None:
     wrong = []
-    for path in sorted(PACKAGE.glob("*/**/*.py")):
-        folder = path.relative_to(ROOT).parent.parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom):
-                target = [*folder[: len(folder) - node.level + 1]] if node.level else (node.module or "").split(".")
-                inside = target[0] == PACKAGE.name and room_of(target)[: len(room_of(folder))] == room_of(folder)
-                if inside != bool(node.level) and path.name != "boot.py":  # which is executed as a file
-                    wrong.append(f"{path}:{node.lineno}")
+    for item in imports:
+        folder = item.path.parent.parts
+        room = room_of(folder)
+        if item.name is None or not room or item.path.name == "boot.py":  # which is executed as a file
+            continue
+        target = folder[: len(folder) - item.level + 1] if item.level else item.module.split(".")
+        inside = target[0] == PACKAGE.name and room_of(target)[: len(room)] == room
+        if inside != bool(item.level):
+            wrong.append(str(item))
     assert wrong == []
 
 
