@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 import webbrowser
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -30,6 +31,7 @@ def serve_page(
     ref: KernelRef | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, say: Callable[[str], None]
 ) -> None:
     """Serve the page of a file until the process ends. The arguments and errors are those of `tirx_mini.play.serve`."""
+    warnings.simplefilter("ignore", SyntaxWarning)  # of texts, which are parsed at each pause between keys
     source = Source.of(ref)
     at = listening(port)
     with tempfile.TemporaryDirectory() as folder:

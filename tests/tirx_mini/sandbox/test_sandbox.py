@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,20 @@ def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
     broken = Sandbox("broken", shutil.which("false") or "false", LOCKS)
     with pytest.raises(SandboxError):
         broken.start(LIMITS, tmp_path / "gemm_kernels.py")
+
+
+def test_a_request_may_bring_the_text_and_name_any_factory(process: LockedProcess) -> None:
+    """A process that is started beforehand opens no file any more: the text comes with the request."""
+    text = FILE.replace("hgemm_v1", "mine").replace('print("executed")', "WIDTH = 4")
+    request = {"text": text, "name": "mine", "shape": [64, 64, 64], "constants": {"WIDTH": 8}, "sms": None}
+    assert process.ask(request, 10, "mine").kind == "built"
+    broken = text.replace("Tx.cast", "Tx.cask")
+    answer = process.ask({**request, "text": broken}, 10, "mine")
+    refusal = json.loads(answer.text)
+    line = broken[: broken.index("Tx.cask")].count("\n") + 1
+    assert (answer.kind, refusal["code"], refusal["line"]) == ("error", "TX403", line)
+    assert refusal["column"] == broken.splitlines()[line - 1].index("Tx.cask") + 1
+    answer = process.ask({**request, "text": "x = 1\n1 // 0\n", "name": "x"}, 10, "x")
+    assert json.loads(answer.text)["line"] == 2
+    answer = process.ask({**request, "text": "def f(:", "name": "f"}, 10, "f")
+    assert json.loads(answer.text)["title"].startswith("the text is not Python")
