@@ -11,17 +11,19 @@ from rich.console import Console
 from rich.text import Text
 
 from tirx_mini.course import (
-    QUESTIONS,
+    QUIZZES,
     STEPS,
     Marked,
     Notes,
     NotesError,
     Prediction,
     answer_of,
+    arch_folder,
     figure_text,
     marked,
     step_range,
 )
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 
 from .prose import prose_console
 
@@ -31,12 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     console = prose_console()
     try:
-        asked = _asked(options)
+        folder, gpu = arch_folder(gpu_spec(options.gpu).arch), gpu_spec(options.gpu).name
+        asked = _asked(options, folder)
         notes = Notes.read()
     except (ValueError, NotesError) as error:
         console.print(f"error: {error}", markup=False)
         return 2
-    right = 0
+    right, ladder = 0, "" if folder == next(iter(QUIZZES)) else f"{folder} "
     for number, question in asked:
         console.print(Text(f"\nStep {options.step}, question {number}: ", style="bold") + Text(question.asked))
         answer, why = (options.answer, options.why) if options.answer is not None else _ask(question)
@@ -45,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         mark = marked(question, answer)
         right += mark.right
-        _show(question, mark, console)
-        notes = notes.with_prediction(f"{options.step}.{number}", answer, why, mark.right)
+        _show(question, mark, gpu, console)
+        notes = notes.with_prediction(f"{ladder}{options.step}.{number}", answer, why, mark.right)
         notes.write()  # the input may end at the next question
     console.print(Text(f"\n{right} of {len(asked)} right", style="bold"))
     return 0 if right == len(asked) else 1
@@ -60,15 +63,18 @@ def _parser() -> argparse.ArgumentParser:
         "otherwise; counts are exact.",
     )
     parser.add_argument("step", type=int, choices=list(STEPS), metavar="STEP", help=f"{step_range()}")
+    parser.add_argument(
+        "--gpu", default=DEFAULT_GPU, help=f"h100 for the ladder for Hopper (default: {DEFAULT_GPU}, Blackwell)"
+    )
     parser.add_argument("--question", type=int, metavar="N", help="only this one")
     parser.add_argument("--answer", type=float, metavar="NUMBER", help="your answer to it, instead of asking for it")
     parser.add_argument("--why", default="", metavar="TEXT", help="your reason, which is kept beside the answer")
     return parser
 
 
-def _asked(options: argparse.Namespace) -> list[tuple[int, Prediction]]:
+def _asked(options: argparse.Namespace, folder: str) -> list[tuple[int, Prediction]]:
     """Return the questions with their numbers. Raises `ValueError`."""
-    questions = list(enumerate(QUESTIONS[options.step], 1))
+    questions = list(enumerate(QUIZZES[folder][options.step], 1))
     if options.answer is not None and (options.question is None or not math.isfinite(options.answer)):
         raise ValueError("--answer takes a finite number, and --question says which question it is for")
     if options.question is None:
@@ -94,14 +100,14 @@ def _ask(question: Prediction) -> tuple[float | None, str]:
     return answer, sys.stdin.readline().strip()
 
 
-def _show(question: Prediction, mark: Marked, console: Console) -> None:
+def _show(question: Prediction, mark: Marked, gpu: str, console: Console) -> None:
     """Print the mark, the figure and the reasons."""
     word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
     console.print(Text(word, style=style), end="")
     console.print(Text(f": the simulator's figure is {figure_text(mark.figure)} {question.unit}"))
     measured = question.measured()
     if measured is not None:
-        console.print(Text(f"measured on a B200: {figure_text(measured)} {question.unit}"))
+        console.print(Text(f"measured on the {gpu}: {figure_text(measured)} {question.unit}"))
     if mark.said:
         console.print(Text(mark.said, style="italic"))
     for reason in question.reasons:

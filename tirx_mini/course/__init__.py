@@ -59,7 +59,7 @@ from .notes import Notes, NotesError
 from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Programs, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
-from .questions import QUESTIONS
+from .questions import QUESTIONS, QUIZZES
 from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
@@ -82,6 +82,7 @@ __all__ = [
     "LEVELS",
     "PATIENCE_S",
     "QUESTIONS",
+    "QUIZZES",
     "REPAIRED",
     "SHOWN",
     "STAGES",

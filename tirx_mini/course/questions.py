@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tirx_mini.hardware import B200
+from tirx_mini.hardware import B200, BLACKWELL, HOPPER
 
+from .hopper_questions import HOPPER_QUESTIONS
 from .quiz import FACTOR, Figure, Prediction, Reference, Slip
 from .steps import Shape
 
@@ -386,3 +387,7 @@ QUESTIONS: Mapping[int, tuple[Prediction, ...]] = MappingProxyType({
     6: _PERSISTENT, 7: _ROLES, 8: _DEPTH, 9: _CLUSTER, 10: _CONSUMERS,
 })  # fmt: skip
 """The questions of each step of the ladder for Blackwell."""
+QUIZZES: Mapping[str, Mapping[int, tuple[Prediction, ...]]] = MappingProxyType(
+    {BLACKWELL.kernels: QUESTIONS, HOPPER.kernels: HOPPER_QUESTIONS}
+)
+"""The questions of each step, by the folder of the references."""

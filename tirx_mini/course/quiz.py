@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from tirx_mini.diagnose import Report
 from tirx_mini.driver import simulate
-from tirx_mini.hardware import B200
+from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import Launch, PrimFunc
 from tirx_mini.passes import lower
 from tirx_mini.records import dataclass
 from tirx_mini.resources import resource
 from tirx_mini.sim import BarrierChange, Signal, Timeline
 
-from .kernels import load_kernels
+from .kernels import arch_folder, load_kernels
 from .measured import measured_times
 from .steps import Shape
 
@@ -25,34 +25,35 @@ FACTOR = 1.25
 
 @dataclass(frozen=True)
 class Reference:
-    """The reference of a step for one problem, and its timed run on a modelled B200."""
+    """The reference of a step for one problem, and its timed run on a modelled GPU."""
 
     step: int
     shape: Shape
+    gpu: str = DEFAULT_GPU
 
     @property
     def launch(self) -> Launch:
-        launch = _lowered(self.step, self.shape).launch
+        launch = _lowered(self.step, self.shape, arch_folder(gpu_spec(self.gpu).arch)).launch
         assert launch is not None
         return launch
 
     @property
     def us(self) -> float:
         """The predicted time of one of many consecutive launches, in microseconds."""
-        time_us = _run(self.step, self.shape, False).time_us
+        time_us = self._run(False).time_us
         assert time_us is not None
         return time_us
 
     @property
     def measured_us(self) -> float | None:
-        """The time on a B200 in microseconds, or None if it was not measured."""
-        table = measured_times(B200.name)
+        """The time on the GPU in microseconds, or None if it was not measured."""
+        table = measured_times(gpu_spec(self.gpu).name)
         ms = table.ms(self.step, self.shape, "float16") if table is not None else None
         return None if ms is None else 1000 * ms
 
     def amount(self, name: str) -> float:
         """Return a figure of the run by name, as in "tma_load_bytes"."""
-        return float(_run(self.step, self.shape, False).stats[name])
+        return float(self._run(False).stats[name])
 
     def arrivals(self, barrier: str) -> int:
         """Return the number of arrivals that complete a phase of an mbarrier of CTA 0."""
@@ -73,22 +74,26 @@ class Reference:
 
     @property
     def _timeline(self) -> Timeline:
-        trace = _run(self.step, self.shape, True).trace
+        trace = self._run(True).trace
         assert trace is not None
         return trace
+
+    def _run(self, trace: bool) -> Report:
+        return _run(self.step, self.shape, self.gpu, trace)
 
     def _changes(self, barrier: str) -> list[BarrierChange]:
         return [each for each in self._timeline.changes if each.barrier.cta == 0 and each.barrier.name == barrier]
 
 
 @lru_cache(maxsize=8)
-def _lowered(step: int, shape: Shape) -> PrimFunc:
-    return lower(load_kernels(resource("kernels_ref"))[step](*shape))
+def _lowered(step: int, shape: Shape, folder: str) -> PrimFunc:
+    return lower(load_kernels(resource("kernels_ref"), folder)[step](*shape))
 
 
 @lru_cache(maxsize=8)
-def _run(step: int, shape: Shape, trace: bool) -> Report:
-    return simulate(_lowered(step, shape), gpu=B200, data=False, trace=trace)
+def _run(step: int, shape: Shape, gpu: str, trace: bool) -> Report:
+    kernel = _lowered(step, shape, arch_folder(gpu_spec(gpu).arch))
+    return simulate(kernel, gpu=gpu, data=False, trace=trace)
 
 
 Figure = Callable[[], float]
@@ -109,7 +114,7 @@ class Prediction:
     asked: the question. unit: of the answer. figure: computes it.
     reasons: the reasoning, a sentence a line. slips: figures of common mistakes.
     factor: by which an answer may differ; 1 for a count.
-    measured: the same figure on a B200; None if it was not measured.
+    measured: the same figure on a chip; None if it was not measured.
     """
 
     asked: str

@@ -46,6 +46,14 @@ def test_a_time_is_shown_beside_the_measured_one(capsys: pytest.CaptureFixture) 
     assert "the simulator's figure is" in said and "The load and the MMA still take turns" in said
 
 
+def test_the_ladder_for_hopper_has_questions_and_notes_of_its_own(capsys: pytest.CaptureFixture) -> None:
+    assert run_command("quiz", ["1", "--gpu", "h100", "--question", "2", "--answer", "1"]) == 1
+    assert "`wgmma` takes a warpgroup" in capsys.readouterr().out
+    assert run_command("quiz", ["1", "--gpu", "h200", "--question", "2", "--answer", "4"]) == 0
+    assert Notes.read().predictions["sm90 1.2"]["right"] is True and "1.2" not in Notes.read().predictions
+    assert run_command("quiz", ["1", "--gpu", "h99"]) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tirx_mini.course import FACTOR, QUESTIONS, STEPS, Prediction, Slip, marked
+from tirx_mini.course import FACTOR, QUIZZES, STEPS, Prediction, Slip, marked
 
-ASKED = [(step, number) for step, questions in QUESTIONS.items() for number in range(len(questions))]
+ASKED = [
+    (folder, step, number)
+    for folder, steps in QUIZZES.items()
+    for step, questions in steps.items()
+    for number in range(len(questions))
+]
 
 
 def test_each_step_has_at_least_three_questions() -> None:
-    assert list(QUESTIONS) == list(STEPS)
-    assert min(map(len, QUESTIONS.values())) >= 3
+    for steps in QUIZZES.values():
+        assert list(steps) == list(STEPS)
+        assert min(map(len, steps.values())) >= 3
 
 
-@pytest.mark.parametrize(("step", "number"), ASKED)
-def test_the_computed_figure_is_right_and_each_listed_mistake_is_named(step: int, number: int) -> None:
-    question = QUESTIONS[step][number]
+@pytest.mark.parametrize(("folder", "step", "number"), ASKED)
+def test_the_computed_figure_is_right_and_each_listed_mistake_is_named(folder: str, step: int, number: int) -> None:
+    question = QUIZZES[folder][step][number]
     figure = question.figure()
     assert marked(question, figure).right
     assert len(question.slips) >= 3 and len(question.reasons) == 3
