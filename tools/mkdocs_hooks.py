@@ -48,6 +48,7 @@ COURSE: tuple[tuple[int, str], ...] = (
     (6, "persistence"), (7, ""), (8, "roofline"), (9, "clusters"), (10, ""),
 )  # fmt: skip
 """The steps in order, each with the concepts whose pages follow its own."""
+SOLUTIONS = "steps/solutions.md"
 REFERENCE = "index tx lang instructions tile layout dialects python commands".split()
 
 
@@ -60,7 +61,7 @@ def course() -> Iterator[str]:
 
 SECTIONS = (
     Section("Start", ("index.md",)),
-    Section("Course", (*course(), "calls.md", "steps/index.md", "steps/solutions.md"), "steps"),
+    Section("Course", (*course(), "calls.md", "steps/index.md", SOLUTIONS), "steps"),
     Section("Lessons", ("tile_ir.md", "tilelang.md", *BESIDE)),
     Section(
         "Guide",
@@ -120,8 +121,9 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path on the site. The search finds no hints."""
-    if page.file.src_uri.startswith("hints/"):
+    """MkDocs' hook for the source of a page. `page.file.src_uri`: its path on the site. The search finds no hints and
+    no solutions."""
+    if page.file.src_uri.startswith("hints/") or page.file.src_uri == SOLUTIONS:
         page.meta["search"] = {"exclude": True}
     present = {file.src_uri for file in files}
     return rewritten(markdown, page.file.src_uri, present, config.repo_url)

@@ -112,12 +112,13 @@ def test_the_search_finds_a_word(show: Callable[..., Any], site: Path, server: s
     assert page.locator("mark", has_text="mbarrier").count() > 0
 
 
-def test_the_search_gives_no_hint_away(site: Path) -> None:
+def test_the_search_gives_no_hint_and_no_solution_away(site: Path) -> None:
     index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
     places = {entry["location"].partition("#")[0] for entry in index["docs"]}
     assert {"concepts/mbarriers.html", "lessons/tir.html", "examples/attention.html"} <= places
     assert (site / "hints").is_dir()
-    assert [place for place in places if place.startswith("hints/")] == []
+    assert (site / "steps/solutions.html").is_file() and "steps/step05.html" in places
+    assert [place for place in places if place.startswith(("hints/", "steps/solutions"))] == []
 
 
 def test_the_palette_is_switched_and_the_pictures_follow(show: Callable[..., Any], site: Path) -> None:
