@@ -23,7 +23,7 @@ from tirx_mini.isa import (
     written_params,
 )
 
-from ..arguments import bind_arguments, named_apart
+from ..arguments import bind_arguments, named_apart, with_workspaces
 from ..data_decides import data_decides
 from ..engines import Strips
 from ..facts import Entry, Origin
@@ -56,6 +56,7 @@ class BoundKernel:
         self.question = question
         func, args = with_tensor_maps(named_apart(func), args)
         self.spec, self.data = question.gpu, question.data
+        func, args = with_workspaces(func, args, self.data)
         self.arrays, self.scalars = bind_arguments(func, args, data=self.data)
         self.func = for_target(func, self.spec.arch)
         self._decided = Equality.of(self.func).decided if self.data else None
