@@ -4,8 +4,8 @@
     PYTHONPATH=. python3 benchmarks/each_kernel.py "every shape"           # only kernels whose names begin so
 
 The ten steps run on whole tiles and on tiles that extend beyond the edge; the kernel for every shape runs with each
-number of consumers and of CTAs that share K, too; in both types. The CPU computes the expected products. The exit
-status is 1 if a result is wrong.
+number of consumers and of CTAs that share K, too, and where all CTAs share the steps of all tiles; in both types. The
+CPU computes the expected products. The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tirx_mini as tvm
 from kernels_ref.sm90.extra_every_shape import hgemm, shared_tiles
+from kernels_ref.sm90.extra_shared_k import shared_k
 from tirx_mini.course import Shape, load_kernels, matches, shape_text
 from tirx_mini.ending import command
 from tirx_mini.hardware import HOPPER
@@ -29,6 +30,7 @@ from tirx_mini.runtime import device_arch
 ROOT = Path(__file__).parents[1]
 SHAPES: tuple[Shape, ...] = (
     (128, 128, 64), (128, 128, 256), (512, 512, 256), (320, 448, 192), (512, 768, 1024), (128, 1024, 4096),
+    (131, 200, 200), (131, 203, 200), (1, 8, 8), (1, 2056, 4096), (50, 1001, 1000),
 )  # fmt: skip
 DTYPES = ("float16", "bfloat16")
 TILES: tuple[tuple[Shape, int, int, int], ...] = (
@@ -36,8 +38,14 @@ TILES: tuple[tuple[Shape, int, int, int], ...] = (
     ((512, 768, 1024), 128, 256, 1), ((448, 384, 192), 192, 192, 1),
     ((128, 256, 1024), 128, 64, 2), ((192, 96, 512), 64, 32, 2), ((256, 320, 512), 128, 128, 4),
     ((128, 192, 1024), 64, 32, 4), ((192, 320, 1024), 64, 128, 8), ((128, 128, 1024), 128, 64, 8),
+    ((201, 203, 72), 128, 48, 1), ((300, 136, 328), 192, 96, 1), ((200, 101, 328), 64, 64, 4),
 )  # fmt: skip
 """Shapes, with the rows and columns of a tile and the CTAs that share its K."""
+SHARED: tuple[tuple[Shape, int, int, int, bool], ...] = (
+    ((320, 320, 2048), 64, 64, 132, False), ((128, 256, 4096), 128, 128, 100, False),
+    ((100, 131, 1000), 64, 64, 7, False), ((1, 2000, 1032), 64, 8, 132, True), ((40, 1000, 264), 128, 40, 17, True),
+)  # fmt: skip
+"""Shapes, with the rows and columns of a tile, the CTAs that share all steps, and whether the operands are swapped."""
 
 
 def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
@@ -55,6 +63,10 @@ def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
     for shape, *tile in TILES:
         for dtype in DTYPES:
             yield f"every shape, {tile}", shape, dtype, shared_tiles(*shape, dtype, *tile)
+    for shape, rows, cols, workers, swapped in SHARED:
+        for dtype in DTYPES:
+            name = f"every shape, {rows} × {cols} shared by {workers}"
+            yield name, shape, dtype, shared_k(*shape, dtype, rows, cols, workers, swapped)
 
 
 def is_right(kernel: PrimFunc, shape: Shape, dtype: str) -> bool:

@@ -30,7 +30,7 @@ from tirx_mini.pool import in_order, spread
 DTYPE = "float16"
 MOST, WITHIN = 9, 1.35
 """Plans of a shape that take part: so many, with estimates within so much of the least."""
-HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us")
+HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us", "workers", "swapped")
 Times = Mapping[Plan, float]
 
 
@@ -73,9 +73,14 @@ def measured(path: Path) -> Iterator[tuple[Shape, float, dict[Plan, float]]]:
     for key, group in itertools.groupby(rows, key=lambda row: (row["m"], row["n"], row["k"], row["cublas_us"])):
         m, n, k = map(int, key[:3])
         yield (m, n, k), float(key[3]), {
-            Plan(row["kernel"] == "own", int(row["blk_m"]), int(row["blk_n"]), int(row["ctas"])): float(row["us"])
-            for row in group
+            _plan(row): float(row["us"]) for row in group
         }  # fmt: skip
+
+
+def _plan(row: Mapping[str, str]) -> Plan:
+    """The plan of a row; tables from before CTAs shared the steps of all tiles lack the last two columns."""
+    tile = int(row["blk_m"]), int(row["blk_n"]), int(row["ctas"])
+    return Plan(row["kernel"] == "own", *tile, int(row.get("workers") or 0), row.get("swapped") == "1")
 
 
 def preferred(shape: Shape, times: Times) -> Plan:
@@ -93,7 +98,8 @@ def judged(shape: Shape, cublas: float, times: Times) -> tuple[float, float]:
 
 def _text(chosen: Plan) -> str:
     kernel = "" if chosen.own else "step 10, "
-    return f"{kernel}{chosen.blk_m} × {chosen.blk_n}" + (f", {chosen.ctas} CTAs" if chosen.ctas > 1 else "")
+    shared = f", {chosen.ctas} CTAs" if chosen.ctas > 1 else f", {chosen.workers} workers" if chosen.workers else ""
+    return f"{kernel}{chosen.blk_m} × {chosen.blk_n}{shared}{', swapped' if chosen.swapped else ''}"
 
 
 def main() -> int:
@@ -128,7 +134,9 @@ def main() -> int:
             for shape, cublas, times in found:
                 for each, us in times.items():
                     kernel = "own" if each.own else "step 10"
-                    writer.writerow([*shape, f"{cublas:.2f}", kernel, each.blk_m, each.blk_n, each.ctas, f"{us:.2f}"])
+                    tile = each.blk_m, each.blk_n, each.ctas
+                    shared = each.workers, int(each.swapped)
+                    writer.writerow([*shape, f"{cublas:.2f}", kernel, *tile, f"{us:.2f}", *shared])
     return 0
 
 

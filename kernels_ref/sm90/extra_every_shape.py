@@ -23,7 +23,8 @@ takes longer than the multiplications of a small tile. So a stage of small tiles
 
 **The edge.** A tile that would extend beyond D is moved inside, and stores what no other tile has. If its CTA loaded
 less than the others, it would run ahead of those that read the same rows of A. With a long K, the L2 cache would not
-hold these rows any more when the others need them.
+hold these rows any more when the others need them. M and N may be any numbers: where TMA cannot store what a tile has,
+because a part of the write-back is shared with another tile or N is not a multiple of 8, threads store single elements.
 
 **Waves.** The 132 tiles of a wave need the fewest rows of A and B if they are about as many rows of D as columns: 12
 rows of tiles and 11 columns of them, or 16 and 8. The less comes from memory, the more power is left for the tensor
@@ -47,21 +48,29 @@ of the barriers: they wait for nothing but data.
 
 from math import ceil
 
-from kernels_ref.sm90.extra_plans import CONSUMER_M, ROWS, SM_COUNT, k_step, part_width, plan
+from kernels_ref.sm90.extra_plans import (
+    CONSUMER_M,
+    DTYPE_SIZE,
+    ROWS,
+    SM_COUNT,
+    SMEM_BYTES,
+    k_step,
+    part_width,
+    plan,
+)  # fmt: skip
+from kernels_ref.sm90.extra_shared_k import shared_k
 from kernels_ref.sm90.step10_multi_consumer import hgemm_v10
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
-from utils import check_shape
 
 WAVE_ROWS = (12, 16)
 NEIGHBOUR_ROWS = 4
 FEW = 1024
 MANY_BYTES = 350e6
 EPI_DEPTH = 2
+K_MULTIPLE = 8
 WG_WARPS = 4
-SMEM_BYTES = 225 * 1024
-DTYPE_SIZE = 2
 PRODUCER_REGS, CONSUMER_REGS = 40, 232
 SWIZZLES = {
     64: SwizzleMode.SWIZZLE_128B_ATOM, 32: SwizzleMode.SWIZZLE_64B_ATOM, 16: SwizzleMode.SWIZZLE_32B_ATOM,
@@ -71,7 +80,13 @@ SWIZZLES = {
 
 def hgemm(M, N, K, dtype="float16"):
     """A kernel for A (M, K), B (N, K) and D (M, N) of `dtype`; float32 accumulation."""
-    check_shape("hgemm", multiple={"M": (M, 64), "N": (N, 64), "K": (K, 64)})
+    if min(M, N, K) < 1:
+        raise ValueError(f"hgemm needs M, N and K of at least 1, but they are {M}, {N} and {K}")
+    if K % K_MULTIPLE:
+        raise ValueError(
+            f"hgemm needs K to be a multiple of {K_MULTIPLE}, but K is {K}: pad A and B with columns of zeros, since "
+            "TMA reads rows that begin at multiples of 16 bytes"
+        )
     return planned(M, N, K, dtype, plan(M, N, K))
 
 
@@ -79,6 +94,8 @@ def planned(M, N, K, dtype, chosen):
     """The kernel that a plan means."""
     if not chosen.own:
         return hgemm_v10(M, N, K, dtype)
+    if chosen.workers:
+        return shared_k(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.workers, chosen.swapped)
     return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas)
 
 
@@ -94,7 +111,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     """
     NUM_CONSUMER = BLK_M // CONSUMER_M
     BLK_K = k_step(BLK_M, BLK_N, CTAS, K)
-    M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), K // BLK_K // CTAS
+    M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K / CTAS)
     CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(SM_COUNT, M_TILES * N_TILES)
     OTHERS = CTAS - 1
     PART_N = BLK_N // CTAS
@@ -115,6 +132,9 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, M_TILES * N_TILES * CTAS) else {}
     # Tiles that would extend beyond the edge are moved inside, if D is that large.
     M_EDGE, N_EDGE = M % BLK_M > 0 and M > BLK_M, N % BLK_N > 0 and N > BLK_N
+    # TMA stores whole parts, and rows that begin at multiples of 16 bytes.
+    TMA_STORE = N % (16 // DTYPE_SIZE) == 0
+    PARTLY = (M_EDGE and M % CONSUMER_M > 0) or (N_EDGE and N % EPI_N > 0)
     # With one consumer, each thread may have all registers that it needs; with three, no more than 128 from the start.
     MOVES_REGS = NUM_CONSUMER == 2
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -287,6 +307,15 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                                     )
                                 Tx.ptx.cp_async.bulk.commit_group()
 
+                @Tx.inline
+                def store():
+                    # Each element by itself: of each eight columns, a thread has two neighbours in rows eight apart.
+                    for i in Tx.unroll(PART_REGS):
+                        m = Tx.meta_var(m_st + row + tid // 32 * 16 + tid % 32 // 4 + i // 2 % 2 * 8)
+                        n = Tx.meta_var(n_st + rank * PART_N + i // 4 * 8 + tid % 4 * 2 + i % 2)
+                        if m >= m_own and m < M and n >= n_own and n < N:
+                            D[m, n] = Tx.cast(Dreg[i], dtype)
+
                 while tile_scheduler.valid():
                     for k in range(K_TILES):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
@@ -302,7 +331,10 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                     release(last)
                     if CTAS > 1:
                         add_up()
-                    write_back()
+                    if TMA_STORE and (m_st == m_own and n_st == n_own if PARTLY else True):
+                        write_back()
+                    else:
+                        store()
                     tile_scheduler.next_tile()
                 # The CTA must not exit before the last store has read shared memory.
                 if warp_id == 0:

@@ -1,7 +1,8 @@
 """The tiles in which the kernel for every shape computes D: `plan` estimates the time of each choice.
 
-A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K. The estimate is in cycles of one
-launch by itself on an H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
+A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K; or all CTAs share the steps of
+all tiles along K, whatever their number (`extra_shared_k.py`). The estimate is in cycles of one launch by itself on an
+H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
 with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
 fastest ones on average (benchmarks/h100_plans.py).
 """
@@ -18,6 +19,9 @@ SM_COUNT = 132
 BLK_K = 64
 CONSUMER_M = 64
 SMALL = 64
+SECTOR = 16
+SMEM_BYTES = 225 * 1024
+DTYPE_SIZE = 2
 WIDTHS = {64: range(32, 129, 16), 128: range(48, 257, 16), 192: range(96, 193, 16)}
 """The columns of a tile, by its rows. A consumer of a CTA of four warpgroups has registers for 192 columns."""
 SHARED_WIDTHS = (32, 64, 96, 128)
@@ -27,16 +31,31 @@ ROWS = 8
 NEIGHBOURS = 16
 COLUMNS = 4
 L2_BYTES = 50e6
+HBM_RATE, SHARED_RATE = 1170, 1350
+"""Bytes a cycle to and from the HBM of an H100: with a tile for each CTA, and where all CTAs have equal shares."""
+MOST_SUMS = 16 << 20
+"""Float32 numbers in the largest workspace."""
+MOST_PARTS, MOST_WIDTH = 16, 256
+"""Columns of tiles where CTAs share the steps of all tiles, and the columns of each."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How D is computed. own: by the kernel for every shape, else by step 10. ctas: that share a tile, and its K."""
+    """How D is computed.
+
+    own: by the kernels for every shape, else by step 10.
+    blk_m, blk_n: the rows and columns of a tile.
+    ctas: the CTAs of a cluster that share a tile, and its K.
+    workers: the CTAs that share the steps of all tiles; 0 if they do not.
+    swapped: whether the rows of a tile are rows of B.
+    """
 
     own: bool
     blk_m: int
     blk_n: int
     ctas: int
+    workers: int = 0
+    swapped: bool = False
 
 
 def plan(M: int, N: int, K: int) -> Plan:
@@ -46,8 +65,13 @@ def plan(M: int, N: int, K: int) -> Plan:
 
 def k_step(blk_m: int, blk_n: int, ctas: int, K: int) -> int:
     """The columns of A and B that a stage of the pipeline holds: twice as many for small tiles, where K allows it."""
-    twice = max(blk_m, blk_n) <= SMALL and K % (2 * BLK_K * ctas) == 0
+    twice = max(blk_m, blk_n) <= SMALL and ceil(K / BLK_K / ctas) % 2 == 0
     return 2 * BLK_K if twice else BLK_K
+
+
+def shared_k_step(blk_rows: int, blk_cols: int) -> int:
+    """The columns of A and B that a stage of the pipeline holds where CTAs share the steps of all tiles."""
+    return 2 * BLK_K if blk_rows + blk_cols <= 2 * SMALL + 16 else BLK_K
 
 
 def plans(M: int, N: int, K: int) -> Iterator[Plan]:
@@ -55,27 +79,83 @@ def plans(M: int, N: int, K: int) -> Iterator[Plan]:
     for blk_m, widths in WIDTHS.items():
         yield from (Plan(True, blk_m, blk_n, 1) for blk_n in widths)
     for ctas in (2, 4, 8):
-        if K % (ctas * BLK_K) == 0:
+        if ctas * BLK_K <= K:
             for blk_m in (64, 128):
                 for blk_n in SHARED_WIDTHS:
                     if blk_n % (8 * ctas) == 0 and ceil(M / blk_m) * ceil(N / blk_n) <= RESIDENT[ctas]:
                         yield Plan(True, blk_m, blk_n, ctas)
+    yield from shared_plans(M, N, K, swapped=M < CONSUMER_M)
     blk_m, blk_n = tile_shape(M, N)
-    if ceil(M / blk_m) >= ROWS:  # step 10 arranges neighbours for eight rows of tiles
+    # Step 10 arranges neighbours for eight rows of tiles.
+    if ceil(M / blk_m) >= ROWS and M % CONSUMER_M == N % CONSUMER_M == K % BLK_K == 0:
         yield Plan(False, blk_m, blk_n, 1)
+
+
+def shared_plans(M: int, N: int, K: int, swapped: bool) -> Iterator[Plan]:
+    """The plans in which CTAs share the steps of all tiles: as many for each tile, or all SMs."""
+    rows, cols = (N, M) if swapped else (M, N)
+    widths = {ceil(cols / parts / 8) * 8 for parts in range(1, 2 if swapped else MOST_PARTS + 1)}
+    for blk_m in (64, 128):
+        for blk_n in sorted(width for width in widths if width <= MOST_WIDTH):
+            tiles = ceil(rows / blk_m) * ceil(cols / blk_n)
+            units = tiles * ceil(K / shared_k_step(blk_m, blk_n))
+            for workers in sorted({min(SM_COUNT, units), min(SM_COUNT // tiles * tiles, units // tiles * tiles)} - {0}):
+                if slots(tiles, workers) * blk_m * blk_n <= MOST_SUMS:
+                    yield Plan(True, blk_m, blk_n, 1, workers, swapped)
+
+
+def slots(tiles: int, workers: int) -> int:
+    """The parts of tiles in the workspace: a worker adds one for each tile that it begins, and a tile for each worker
+    that goes on with it."""
+    return workers + tiles - 1
 
 
 def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     """An estimate of the time of a plan, without what all plans take."""
+    if chosen.workers:
+        return shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     tiles = ceil(M / m) * ceil(N / n)
     waves = ceil(tiles / RESIDENT[ctas])
-    compute = waves * K / BLK_K / ctas * step_cycles(chosen, M, N, K)
-    memory = 2 * (M * K + N * K + M * N) / 1170  # each byte once, to or from the HBM
+    compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
+    memory = 2 * (M * K + N * K + M * N) / HBM_RATE  # each byte once
+    if min(M, N) < CONSUMER_M:
+        memory *= 1.3  # half of a stage are zeros, so that fewer loads are in flight
     exchange = 2520 + 230 * ctas if ctas > 1 else 0
     own_store = (2.7 * n / ctas + 88 * parts(n // ctas)) * max(1, m / 128)
     store = own_store if chosen.own else 8.3 * n / waves
     return max(compute, memory) + 0.16 * min(compute, memory) + exchange + waves * store
+
+
+def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
+    """The estimate of `cycles` where all CTAs share the steps of all tiles."""
+    m, n, workers = chosen.blk_m, chosen.blk_n, chosen.workers
+    rows, cols = (N, M) if chosen.swapped else (M, N)
+    row_tiles, col_tiles, consumers = ceil(rows / m), ceil(cols / n), m // CONSUMER_M
+    tiles = row_tiles * col_tiles
+    steps = shared_k_step(m, n) // BLK_K
+    mma = 4 * max(32, n / 2)
+    shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)
+    # CTAs with the same steps of different tiles are neighbours, if each tile has as many CTAs.
+    near = 1 if workers % tiles else min(NEIGHBOURS, tiles)
+    near_rows = min(row_tiles, near)
+    near_cols = min(col_tiles, near // near_rows)
+    loaded = min(m, rows) + min(n, cols)
+    distinct = loaded if near == 1 else (near_rows * m + near_cols * n) / (near_rows * near_cols)
+    l2 = workers * (0.59 * loaded + 0.41 * distinct) * 128 / 5900 * uneven(K)
+    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 169) / steps
+    compute = tiles * ceil(K / BLK_K) / workers * longest
+    memory = 2 * (M * K + N * K + M * N) / SHARED_RATE
+    sums = 4 * slots(tiles, workers) * m * n / 1070 + 17 * workers / tiles  # to be written, read and added up
+    return max(compute, memory) + 0.2 * min(compute, memory) + 1130 + sums
+
+
+def uneven(K: int) -> float:
+    """The work of the L2 cache for a row of 128 bytes, relative to a row that begins at a multiple of 128.
+
+    Other rows lie in two lines, and in five sectors of 32 bytes if they begin within one.
+    """
+    return 1.0 if K % BLK_K == 0 else 1.3 if K % SECTOR == 0 else 1.9
 
 
 def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
@@ -92,7 +172,7 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
     columns = min(n_tiles, near // rows)
     distinct = (rows * m + columns * n) / (rows * columns)
-    l2 = busy * (m + n + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430)
+    l2 = busy * (m + n + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430) * uneven(K)
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
     longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 42) / steps
     # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2

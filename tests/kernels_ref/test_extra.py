@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from kernels_ref.sm90 import extra_every_shape as extra
-from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, WIDTHS, Plan, k_step, plan
+from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, SM_COUNT, WIDTHS, Plan, k_step, plan, plans
 from kernels_ref.sm90.step10_multi_consumer import TILES
 from tirx_mini.course import Shape
 from tirx_mini.ir import PrimFunc
@@ -31,6 +31,12 @@ CASES: tuple[tuple[Shape, int, int, int], ...] = (
     ((128, 96, 256), 128, 32, 2),  # pairs, the last tile within D
     ((128, 64, 512), 64, 32, 4),  # four, eight columns at a time
     ((64, 192, 1024), 64, 128, 8),  # eight, a tile that is moved inside
+    ((131, 200, 200), 64, 64, 1),  # rows beyond the edge, and a K that ends within a step
+    ((300, 136, 328), 192, 96, 1),  # tiles that are moved inside by whole parts
+    ((201, 203, 72), 128, 48, 1),  # an odd N: no store by TMA
+    ((200, 101, 328), 64, 64, 4),  # the same, with a K that four share
+    ((200, 104, 136), 128, 64, 4),  # one CTA of four has zeros only
+    ((1, 1, 8), 64, 32, 1),
 )
 """Shapes with the rows and columns of a tile and the CTAs that share its K, on a GPU of 4 SMs where K is not shared."""
 
@@ -74,7 +80,7 @@ def test_ctas_add_the_same_numbers_in_every_schedule(ctas: int) -> None:
 
 def test_plans_fit_their_shapes() -> None:
     assert plan(1536, 3072, 8192) == Plan(True, 192, 192, 1)  # 8 × 16 tiles are one wave
-    assert plan(256, 256, 16384).ctas == 4  # few tiles, long K
+    assert plan(256, 256, 16384).workers >= 120  # few tiles, long K
     assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
     assert not plan(8192, 3072, 3072).own  # many waves: step 10
 
@@ -85,15 +91,24 @@ def test_stages_of_small_tiles_hold_twice_as_much_where_k_allows_it() -> None:
     assert k_step(64, 96, 1, 256) == k_step(128, 64, 1, 256) == 64
 
 
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
+@given(st.integers(1, 20000), st.integers(1, 20000), st.integers(1, 2500))
 @settings(max_examples=200, deadline=None)
-def test_every_shape_has_a_plan_that_covers_it(m: int, n: int, k: int) -> None:
-    chosen = plan(64 * m, 64 * n, 64 * k)
-    widths = WIDTHS[chosen.blk_m] if chosen.ctas == 1 else SHARED_WIDTHS
-    assert chosen.blk_n in widths if chosen.own else (chosen.blk_m, chosen.blk_n) in TILES
-    if chosen.ctas > 1:
-        tiles = -(-64 * m // chosen.blk_m) * -(-64 * n // chosen.blk_n)
-        assert k % chosen.ctas == 0 and tiles <= RESIDENT[chosen.ctas] and chosen.blk_n % (8 * chosen.ctas) == 0
+def test_every_shape_has_plans_that_cover_it(m: int, n: int, k: int) -> None:
+    found = list(plans(m, n, 8 * k))
+    assert plan(m, n, 8 * k) in found
+    for each in found:
+        rows, cols = (n, m) if each.swapped else (m, n)
+        tiles = -(-rows // each.blk_m) * -(-cols // each.blk_n)
+        if not each.own:
+            assert (each.blk_m, each.blk_n) in TILES and m % 64 == n % 64 == 8 * k % 64 == 0
+        elif each.workers:
+            assert each.blk_m in (64, 128) and each.blk_n % 8 == 0 and 1 <= each.workers <= SM_COUNT
+            assert tiles * each.workers * -(-8 * k // 64) < 2**31  # shares are computed in 32 bits
+            assert each.swapped == (m < 64)
+        else:
+            assert each.blk_n in (WIDTHS[each.blk_m] if each.ctas == 1 else SHARED_WIDTHS)
+            assert tiles <= RESIDENT[each.ctas] or each.ctas == 1
+            assert each.blk_n % (8 * each.ctas) == 0
 
 
 def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:
@@ -104,8 +119,10 @@ def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:
 
 
 def test_what_no_tile_covers_is_refused() -> None:
-    with pytest.raises(ValueError, match="hgemm needs K to be a multiple of 64, but K is 100"):
+    with pytest.raises(ValueError, match="multiple of 8, but K is 100: pad A and B with columns of zeros"):
         extra.hgemm(128, 128, 100)
+    with pytest.raises(ValueError, match="M, N and K of at least 1, but they are 0, 128 and 64"):
+        extra.hgemm(0, 128, 64)
 
 
 @pytest.mark.compiler

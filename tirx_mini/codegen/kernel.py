@@ -44,6 +44,7 @@ struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };
 """
+WORKSPACE_ALIGN = 16
 PROGRAMMATIC = """\
 // Contains griddepcontrol.wait: launch it with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
 
@@ -91,6 +92,7 @@ def cuda_source(
     expr = ExprRenderer(names, Signs(func), helpers)
     kernel = identifier(f"{func.name}_kernel")
     params = used_params(func)
+    workspaces = [_workspace(buffer, names) for buffer in func.workspaces]
     body = Writer(line_directives, quotes)
     notes = Notes(body, comments)
     if func.launch.programmatic:
@@ -105,7 +107,7 @@ def cuda_source(
     body.spans[prologue_at:prologue_at] = [None] * len(prologue)
 
     maps = func.tensor_maps or any(isinstance(p, Var) and p.dtype == "tensormap" for p in func.params)
-    blocks = [*([TENSOR_MAP] if maps else []), *helpers.definitions()]
+    blocks = [*([TENSOR_MAP] if maps else []), *helpers.definitions(), *workspaces]
     head = Writer()
     for block in (_includes(func), _typedefs("\n".join([*blocks, *body.lines])), *blocks):
         if block:
@@ -152,6 +154,15 @@ def _parameters(func: PrimFunc, params: Sequence[Param], names: Names) -> str:
             restrict = " __restrict__" if param in restricted else ""
             texts.append(f"{const}{SCALARS[param.dtype]}*{restrict} {names.define(param, param.name)}")
     return ", ".join(texts)
+
+
+def _workspace(buffer: Buffer, names: Names) -> str:
+    """Return the definition of a workspace, which the module holds."""
+    name = names.define(buffer, buffer.name)
+    return (
+        "// All CTAs of a launch share it, and so do launches: two of them must not run at the same time.\n"
+        f"__device__ __align__({buffer.align or WORKSPACE_ALIGN}) {SCALARS[buffer.dtype]} {name}[{buffer.size}];"
+    )
 
 
 def _declare_shared(func: PrimFunc, names: Names, out: Writer, notes: Notes) -> None:

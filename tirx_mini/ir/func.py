@@ -12,7 +12,7 @@ from tirx_mini.records import dataclass, replace
 from .buffer import Buffer
 from .expr import Var
 from .span import Span
-from .stmt import Stmt, TensorMap, TileWrite
+from .stmt import AllocBuffer, Stmt, TensorMap, TileWrite
 from .text import node_text
 from .walk import Node, walk
 
@@ -150,6 +150,12 @@ class PrimFunc:
     def of(self, kind: type[_T]) -> list[_T]:
         """Return the nodes of one class, in program order."""
         return self._by_class.get(kind, [])
+
+    @property
+    def workspaces(self) -> tuple[Buffer, ...]:
+        """The buffers in global memory that belong to the kernel and are no parameters."""
+        found = (node.buffer for node in self.of(AllocBuffer) if node.buffer.scope == "global")
+        return tuple(buffer for buffer in dict.fromkeys(found) if buffer not in self.params)
 
     @property
     def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:

@@ -112,8 +112,9 @@ class Printer(ExprPrinter):
         if buffer.scalar:
             return self._line(f"{name}: Tx.{buffer.dtype}", depth)
         function = "alloc_shared" if buffer.scope == "shared" else "alloc_local"
-        extra = {"layout": buffer.layout, "align": buffer.align or None}
-        if buffer.scope == "local" and buffer.align:
+        workspace = "global" if buffer.scope == "global" else None
+        extra = {"scope": workspace, "layout": buffer.layout, "align": buffer.align or None}
+        if workspace or (buffer.scope == "local" and buffer.align):
             function = "alloc_buffer"
         return self._line(f"{name} = Tx.{function}({self._storage(buffer, extra)})", depth)
 

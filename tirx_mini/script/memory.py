@@ -127,28 +127,30 @@ def alloc_buffer(
     allocated_addr: Any = None,
     annotations: Mapping[str, object] | None = None,
 ) -> Buffer:
-    """Allocate storage in `scope`: "local" (per-thread registers, the default) or "shared" (per CTA).
+    """Allocate storage in `scope`: "local" (per-thread registers, the default), "shared" (per CTA), or "global", where
+    it is a workspace that all CTAs of a launch share.
+
+    A workspace keeps its contents from launch to launch, and begins as zeros. Two launches of the kernel must not run
+    at the same time.
 
     strides: distances between neighbours in elements, instead of a layout.
     data, elem_offset, byte_offset, allocated_addr: of existing storage, as for `decl_buffer`.
     offset_factor, annotations: accepted for compatibility with TVM.
     """
     builder = current("Tx.alloc_buffer")
-    if scope is None:
-        scope = "global" if in_dialect_of_tvm() else "local"
-    known = _SCOPES.get(scope, scope)
+    known = _SCOPES.get(scope, scope) if scope is not None else "global" if in_dialect_of_tvm() else "local"
     if data is not None or (known == "tmem" and allocated_addr is not None):
         return decl_buffer(shape, dtype, data, strides, elem_offset, byte_offset, known, align, layout=layout,
                            allocated_addr=allocated_addr, name=name)  # fmt: skip
-    if known not in ("local", "shared"):
+    if known not in ("local", "shared") and scope != "global":
         hint = 'declare it with Tx.decl_buffer(…, scope="tmem", allocated_addr=…)' if known == "tmem" else None
-        raise TirxError(f'buffers are allocated in "local" or "shared" memory, not in "{scope}"', hint=hint)
+        raise TirxError(f'buffers are allocated in "local" or "shared" memory, not in "{known}"', hint=hint)
     if any(value is not None for value in (elem_offset, byte_offset, allocated_addr)):
         raise TirxError(
             f"the compiler places buffers in {known} memory, so they have no address of their own",
             hint="to place buffers at chosen offsets, allocate them from a pool, with `pool.move_base_to(offset)`",
         )
-    label = builder.label(name, "buf" if known == "local" else "smem_buf")
+    label = builder.label(name, {"local": "buf", "shared": "smem_buf"}.get(known, "workspace"))
     dims = shape_of(shape, label)
     place = fitted(label, dims, placed(layout, dims, strides))
     return builder.alloc(Buffer(label, dims, data_type(dtype), known, place, align=max(align, 0), span=builder.span))

@@ -44,6 +44,18 @@ def named_apart(func: PrimFunc) -> PrimFunc:
     return replace(func, params=tuple(new[param] for param in func.params), body=body, tensor_maps=maps)
 
 
+def with_workspaces(func: PrimFunc, args: Sequence[object], data: bool) -> tuple[PrimFunc, Sequence[object]]:
+    """Return a lowered kernel with its workspaces as parameters, and its arguments with arrays of zeros for them."""
+    if not func.workspaces:
+        return func, args
+    count = len(func.params)
+    if not data and not args:
+        args = (None,) * count
+    check_count(func, args)
+    made = [np.zeros(buffer.shape, numpy_dtype(buffer.dtype)) if data else None for buffer in func.workspaces]
+    return replace(func, params=(*func.params, *func.workspaces)), (*args, *made)
+
+
 def bind_arguments(
     func: PrimFunc, args: Sequence[object], *, data: bool = True
 ) -> tuple[list[np.ndarray], tuple[Any, ...]]:

@@ -3,8 +3,9 @@
 The happens-before relation among the threads and engines of a cluster follows from their operations, in whatever order
 the run executes them, unless there is a doubt (`doubts`). So clusters with the same operations have the same hazards,
 and the checks need only one cluster of each class. Accesses to global memory are compared for all clusters: two
-writers, or a writer and a reader in another cluster, end the run, and so does any finding. The whole launch is then run
-again with every access checked (`run.Simulation`), so that reports do not depend on this plan.
+writers, or a writer and a reader in another cluster, end the run. The whole launch is then run again with every access
+checked (`run.Simulation`). Other findings are those of the first cluster (`plans.explained`), so that reports do not
+depend on this plan, but for the numbers of occurrences.
 """
 
 from __future__ import annotations
@@ -56,13 +57,18 @@ class Classes:
             self._others.setdefault(cluster.decisions, cluster.index)
 
     @property
+    def checked(self) -> bool:
+        """Whether any cluster is checked."""
+        return bool(self._checks)
+
+    @property
     def unknown(self) -> dict[Hashable, int]:
         """A representative of each class without a checked cluster."""
         return {kind: number for kind, number in self._others.items() if kind not in self.known}
 
 
 class NoFacts(FactLog):
-    """A fact log that ends the run at the first fact."""
+    """A fact log that ends the run at the first fact, for clusters that are executed for their results."""
 
     def record(self, fact: Fact) -> NoReturn:
         """See `FactLog.record`."""
@@ -70,11 +76,17 @@ class NoFacts(FactLog):
 
 
 class NoDoubts(Doubts):
-    """A log of doubts that ends the run at the first doubt."""
+    """A log of doubts that ends the run at the first doubt, unless there is something to report in any case."""
 
-    def record(self, doubt: Doubt, origin: Origin, subject: str) -> NoReturn:
+    def __init__(self, facts: FactLog) -> None:
+        super().__init__()
+        self._facts = facts
+
+    def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:
         """See `Doubts.record`."""
-        raise Unequal
+        if not self._facts:
+            raise Unequal
+        super().record(doubt, origin, subject)
 
 
 __all__ = ["MOST_CLASSES", "Classes", "NoDoubts", "NoFacts", "Unequal"]

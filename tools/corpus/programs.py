@@ -45,13 +45,21 @@ def ladder() -> Iterator[Program]:
 def every_shape() -> Iterator[Program]:
     """The kernel for every shape, with each number of consumers and of CTAs that share K."""
     from kernels_ref.sm90.extra_every_shape import hgemm, shared_tiles
+    from kernels_ref.sm90.extra_shared_k import shared_k
 
-    for shape in ((512, 512, 256), (320, 448, 192), (128, 1024, 4096)):
+    for shape in ((512, 512, 256), (320, 448, 192), (128, 1024, 4096), (131, 203, 200)):
         yield Program(f"every shape, {shape}", lambda gpu, shape=shape: hgemm(*shape), arguments, HOPPER)
     for shape, *tile in (((192, 96, 512), 64, 32, 2), ((448, 384, 192), 192, 192, 1), ((128, 128, 1024), 128, 64, 8)):
         yield Program(
             f"every shape, {shape} in {tile}",
             lambda gpu, shape=shape, tile=tile: shared_tiles(*shape, "float16", *tile), arguments, HOPPER,
+        )  # fmt: skip
+    for shape, width, swapped in (((100, 136, 1000), 64, False), ((5, 200, 520), 8, True)):
+        yield Program(
+            f"every shape, {shape} shared by 7",
+            lambda gpu, shape=shape, width=width, swapped=swapped: shared_k(
+                *shape, "float16", 64, width, 7, swapped
+            ), arguments, HOPPER,
         )  # fmt: skip
 
 

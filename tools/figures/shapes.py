@@ -42,6 +42,7 @@ def passages() -> Iterator[tuple[str, str]]:
     for shape in (WAVE, SMALL, LONG):
         chosen = plan(*shape)
         split = f", K in {chosen.ctas} parts" if chosen.ctas > 1 else ""
+        split = f", K for {chosen.workers} CTAs" if chosen.workers else split
         tiles = {
             "step 10": "{} × {}".format(*tile_shape(*shape[:2])),
             "every shape": f"{chosen.blk_m} × {chosen.blk_n}{split}",

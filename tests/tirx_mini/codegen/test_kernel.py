@@ -177,3 +177,10 @@ def test_a_kernel_that_was_not_lowered_is_an_error() -> None:
 
     with pytest.raises(TirxError, match="no launch configuration"):
         cuda_source(replace(scale(), launch=None))
+
+
+def test_a_workspace_belongs_to_the_module() -> None:
+    sums = Buffer("sums", (64,), DataType("float32"))
+    text = cuda_source(func(AllocBuffer(sums), put(sums, 3, const(1.0, "float32")))).text
+    assert "\n__device__ __align__(16) float sums[64];\n" in text
+    assert "_kernel() {\n  sums[3] = 1.0f;\n}" in text

@@ -298,3 +298,15 @@ def test_annotations_may_be_strings() -> None:
 def test_a_shared_view_keeps_its_root() -> None:
     func = read("wide = Asmem.view(64, 128)\nwide[0, 0] = 1")
     assert buffers(func)["wide"].root.name == "smem"
+
+
+def test_a_workspace_is_in_global_memory_and_parses_back() -> None:
+    func = from_source(
+        "@Tx.prim_func\ndef k():\n    with Tx.kernel():\n"
+        '        sums = Tx.alloc_buffer((4, 8), "float32", scope="global")\n'
+        "        sums[0, 1] = 2.0\n"
+    )
+    (sums,) = func.workspaces
+    assert (sums.name, sums.scope, sums.shape) == ("sums", "global", (4, 8)) and func.params == ()
+    assert 'Tx.alloc_buffer((4, 8), "float32", scope="global")' in func.script()
+    assert from_source(func.script()).script() == func.script()

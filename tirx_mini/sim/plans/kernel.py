@@ -23,7 +23,7 @@ from tirx_mini.isa import (
     written_params,
 )
 
-from ..arguments import bind_arguments, named_apart
+from ..arguments import bind_arguments, named_apart, with_workspaces
 from ..data_decides import data_decides
 from ..engines import Strips
 from ..facts import Entry, Origin
@@ -56,6 +56,7 @@ class BoundKernel:
         self.question = question
         func, args = with_tensor_maps(named_apart(func), args)
         self.spec, self.data = question.gpu, question.data
+        func, args = with_workspaces(func, args, self.data)
         self.arrays, self.scalars = bind_arguments(func, args, data=self.data)
         self.func = for_target(func, self.spec.arch)
         self._decided = Equality.of(self.func).decided if self.data else None
@@ -201,11 +202,16 @@ class BoundKernel:
             late=circumstances.late, cold=circumstances.cold, trace=asked.trace, log_barriers=asked.log_barriers,
             values=self.values, order=ORDER if asked.checks and checks else NO_ORDER, functions=asked.functions or {},
         )  # fmt: skip
-        self.close()
         with running(4 if asked.trace else 1):
-            machine = self._machine = Gpu(self.image, self.arrays, self.spec, setup)
+            machine = self.machine(setup)
             self.begin(machine)
             return self.complete(machine, machine.run())
+
+    def machine(self, setup: Setup) -> Gpu:
+        """Return a machine with this kernel. `close` closes it, as does the next one."""
+        self.close()
+        self._machine = Gpu(self.image, self.arrays, self.spec, setup)
+        return self._machine
 
     def close(self) -> None:
         """Close the machine of the last run. Its outcome refers to the machine: facts to clusters, blocked warps to all
