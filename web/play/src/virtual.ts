@@ -19,7 +19,7 @@ export class Lines {
   private spans: Span[][] = [];
   private shown: [number, number] = [-1, -1];
   private lit = 0;
-  private fresh = true; // nothing has been shown: the first text opens where the kernel's text has descendants
+  private fresh = true;
   private active = -1;
 
   /** pointed: is told the source line of the row that is pointed at or gone to; 0 for none. */
@@ -43,9 +43,6 @@ export class Lines {
     this.active = -1;
     this.node.removeAttribute("aria-activedescendant");
     this.inner.style.height = `${rows.length * HEIGHT}px`;
-    const first = rows.findIndex((row) => row.source > 0);
-    if (this.fresh && first > 0) this.node.scrollTop = Math.max(0, (first - 2) * HEIGHT);
-    this.fresh = false;
     this.inner.style.minWidth = `calc(${rows.reduce((most, row) => Math.max(most, row.text.length), 0)}ch + 70px)`;
     this.redraw();
   }
@@ -95,7 +92,15 @@ export class Lines {
     this.draw();
   }
 
+  /** Nothing has been seen: the first text opens where the kernel's text has descendants. */
+  private open(): void {
+    if (!this.fresh || !this.rows.length || !this.node.clientHeight) return;
+    this.fresh = false;
+    this.node.scrollTop = Math.max(0, (this.rows.findIndex((row) => row.source > 0) - 2) * HEIGHT);
+  }
+
   private draw(): void {
+    this.open();
     const first = Math.max(0, Math.floor(this.node.scrollTop / HEIGHT) - AHEAD);
     const last = Math.min(this.rows.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / HEIGHT) + AHEAD);
     if (first === this.shown[0] && last === this.shown[1]) return;
