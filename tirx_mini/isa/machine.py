@@ -103,6 +103,10 @@ class MbarrierVerbs(Protocol[ThreadT]):
         """Subtract `count` from the pending arrivals; each arrival releases its thread's earlier accesses."""
         ...
 
+    def drop(self, thread: ThreadT, count: int, /) -> None:
+        """Arrive as `arrive`, and subtract `count` from the arrivals of every later phase."""
+        ...
+
     def parity(self, thread: ThreadT, /) -> int:
         """Return the parity of the current phase."""
         ...

@@ -73,6 +73,8 @@ _TOKEN: dict[str, Any] = {
 }  # fmt: skip
 
 
+_DROPPING: dict[str, Any] = {**_TOKEN, "isa": "mbarrier.arrive_drop"}
+_DROPPING_SEVERAL: dict[str, Any] = {**_DROPPING, "min_sm": 90}
 _COUNTED: dict[str, Any] = {**_TOKEN, "min_sm": 90}
 _EXPECTING: dict[str, Any] = {**_COUNTED, "barrier": BarrierEffect.ARRIVE_EXPECT_TX}
 
@@ -134,6 +136,33 @@ def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAdd
 
 def _arrived(barrier: MbarrierVerbs[Any], thread: Thread, count: int, state: int) -> int:
     barrier.arrive(thread, count * thread.mask.count)
+    return state
+
+
+@instruction("mbarrier.arrive_drop.release.cta.shared::cta.b64 _, [{bar}];", name="mbarrier.arrive_drop", **_DROPPING)
+def mbarrier_arrive_drop(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
+    """Arrive as `mbarrier.arrive`, and expect one arrival less of each thread from the next phase on."""
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).drop(thread, thread.mask.count)
+
+
+@instruction(
+    "mbarrier.arrive_drop.release.cta.shared::cta.b64 _, [{bar}], {count};", name="mbarrier.arrive_drop.count",
+    **_DROPPING_SEVERAL,
+)  # fmt: skip
+def mbarrier_arrive_drop_count(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
+    """Arrive `count` times with each thread, and expect as many arrivals less from the next phase on."""
+    gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE).drop(thread, count * thread.mask.count)
+
+
+@instruction(
+    "mbarrier.arrive_drop.release.cta.shared::cta.b64 {result}, [{bar}];", name="mbarrier.arrive_drop.state",
+    **_DROPPING,
+)  # fmt: skip
+def mbarrier_arrive_drop_state(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> u64:
+    """Arrive as `mbarrier.arrive_drop`, and return the previous state of `bar`, as `mbarrier.arrive.state` does."""
+    barrier = gpu.own_mbarrier(thread, bar, BarrierEffect.ARRIVE)
+    state = barrier.parity(thread)
+    barrier.drop(thread, thread.mask.count)
     return state
 
 

@@ -2081,6 +2081,51 @@ class _PtxMbarrierArrive:
         """
 
 
+class _PtxMbarrierArrive_drop:
+    """Tx.ptx.mbarrier.arrive_drop: instructions."""
+
+    def __call__(self, bar: BarrierPointer) -> None:
+        """Arrive as `mbarrier.arrive`, and expect one arrival less of each thread from the next phase on.
+
+        PTX:
+            mbarrier.arrive_drop.release.cta.shared::cta.b64 _, [bar];
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive_drop
+        """
+
+    def count(self, bar: BarrierPointer, count: Integer) -> None:
+        """Arrive `count` times with each thread, and expect as many arrivals less from the next phase on.
+
+        PTX:
+            mbarrier.arrive_drop.release.cta.shared::cta.b64 _, [bar], count;
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        count:         an integer
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive_drop
+        """
+
+    def state(self, bar: BarrierPointer) -> Expr:
+        """Arrive as `mbarrier.arrive_drop`, and return the previous state of `bar`, as `mbarrier.arrive.state` does.
+
+        PTX:
+            mbarrier.arrive_drop.release.cta.shared::cta.b64 result, [bar];
+
+        bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        returns:       a 64-bit integer
+        issued by:     each active thread
+        architectures: sm_80 and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       mbarrier.arrive_drop
+        """
+
+
 class _PtxMbarrierTry_wait:
     """Tx.ptx.mbarrier.try_wait: instructions."""
 
@@ -2247,6 +2292,7 @@ class _PtxMbarrier:
         """
 
     arrive: _PtxMbarrierArrive
+    arrive_drop: _PtxMbarrierArrive_drop
     @overload
     def complete_tx(self, bar: BarrierPointer, bytes: Integer) -> None:
         """Subtract `bytes` from the bytes expected in the current phase of `bar`, as a completed copy does.

@@ -64,6 +64,8 @@ def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
     test = body[0]
     if test.opcode[:2] != ("mbarrier", "try_wait") or test.guard is not None or len(test.operands) < 3:
         return None
+    if "relaxed" in test.opcode:  # acquires nothing
+        return None
     if not isinstance(test.operands[0], Register):
         return None
     known = {name_of(test.operands[0]): 1}

@@ -8,7 +8,8 @@ from .leaders import Leaders
 from .mma_time import arithmetic, fill, operand_bytes
 from .operands import OperandOutOfBounds
 from .representatives import NoRepresentatives, Representatives
-from .scoped import BadAddress, MisalignedAddress, ReadOnlyPath, ScopedAccesses
+from .scoped import ScopedAccesses
+from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
 from .submatrix import LateMatrix, Matrix, Submatrix, below, beside
 from .sums import DEPTH, accumulate_registers, accumulate_tmem, fragments
 from .tcgen05 import TensorCores

@@ -20,7 +20,7 @@ from tirx_mini.isa import MemoryAccess
 from ..facts import Fault, Origin
 from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Signal, Warp, numpy_dtype, offset_of
 from ..ordering import Actor, Agent, Epochs, Operation, Proxy
-from .scoped import BadAddress, MisalignedAddress
+from .scoped_facts import BadAddress, MisalignedAddress
 from .tma_rules import BadBulkSize, BoxOutOfSharedMemory, BulkCopyAtExit
 
 

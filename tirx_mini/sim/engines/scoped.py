@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import Span
 from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, MemoryAccess
 
 from ..facts import Fact, Fault
@@ -31,42 +30,13 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import Access, Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
+from ..ordering import Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
 from .lane_values import active, scalar, spread
 from .older_values import OlderValues, Written
 from .reductions import OPERATIONS
+from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
-
-
-@dataclass(frozen=True)
-class BadAddress(Fact):
-    """An access to an address outside its state space. space: as in PTX, "" for generic addresses."""
-
-    space: str
-    address: int
-    nbytes: int
-
-
-@dataclass(frozen=True)
-class MisalignedAddress(Fact):
-    """An access to an address that is not a multiple of its width. width: in bytes."""
-
-    address: int
-    width: int
-
-
-@dataclass(frozen=True)
-class ReadOnlyPath(Fact):
-    """ld.global.nc of bytes that the kernel has written. written: the write. kept: whether the line stays cached."""
-
-    buffer: str
-    written: Access
-    kept: bool
-
-    @property
-    def other(self) -> Span | None:
-        return self.written.span
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tirx_mini.ir import Span
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin
-from ..ordering import ORDER, PROXY, Agent, Epochs, SyncClock, UncheckedCausality
+from ..ordering import ORDER, Agent, Epochs, SyncClock, UncheckedCausality
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -61,7 +61,8 @@ class Mbarrier:
     """An mbarrier object in the shared memory of `cta`.
 
     element: its source name; name: the same as text. offset: its byte.
-    expected: arrivals of a phase, 0 while it is not initialised. pending: the arrivals missing in the current phase.
+    expected: arrivals of a phase, 0 while it is not initialised; most: of the first phase. pending: the
+        arrivals missing in the current phase.
     tx: bytes expected that have not arrived (negative: arrived and not yet expected).
     phase: completed phases; the current one has parity phase & 1.
     done_time: the completion time of the last phase. phase_time: the latest signal of the current one.
@@ -69,14 +70,14 @@ class Mbarrier:
     """
 
     __slots__ = (
-        "_current", "cta", "done_time", "element", "expected", "history", "init_by", "name", "offset", "pending",
-        "phase", "phase_time", "phases", "tx", "waiters",
+        "_current", "cta", "done_time", "element", "expected", "history", "init_by", "most", "name", "offset",
+        "pending", "phase", "phase_time", "phases", "tx", "waiters",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, offset: int, element: Element) -> None:
         self.cta, self.offset = cta, offset
         self.element, self.name = element, str(element)
-        self.expected = self.pending = self.phase = 0
+        self.expected = self.most = self.pending = self.phase = 0
         self.tx: int = 0
         causality = cta.cluster.causality
         self._current = causality.sync_clock()
@@ -103,7 +104,7 @@ class Mbarrier:
             raise Fault(BadInitCount(w.origin, self.element, w.span, count, MAX_MBARRIER_COUNT))
         if self.expected:
             w.gpu.facts.record(Reinitialised(w.origin, self.element, self.init_span))
-        self.expected = self.pending = count
+        self.expected = self.most = self.pending = count
         self.tx = self.phase = 0
         if self.phases is not None and self.init_by.epoch:
             self.phases = self._no_phases()
@@ -165,29 +166,13 @@ class Mbarrier:
                 facts.record(UnorderedInit(w.origin, self.element, init.span, self.cta.name, remote))
         elif (
             (proxy or w.cta is not self.cta)
-            and not self._init_fenced(w, proxy)
+            and not init.is_fenced(w.agent, proxy, w.cta is self.cta)
             and not facts.seen(MissingInitFence, init.span, None, proxy)
         ):
             origin, remote = Origin("", "", "", init.span), w.cta is not self.cta
             facts.record(
                 MissingInitFence(origin, self.element, init.span, w.span, remote, proxy, init.other_lane)
             )
-
-    def _init_fenced(self, w: Warp, proxy: bool) -> bool:
-        """Return whether a sufficient fence lies between the initialisation and this use by `w`.
-
-        proxy: whether an asynchronous operation must see it; for threads, a general memory fence suffices.
-        """
-        init, agent = self.init_by, w.agent
-        if init.announced is not None and agent.happens_after(*init.announced):
-            return True
-        if not proxy and init.fenced_memory is not None and agent.happens_after(*init.fenced_memory):
-            return True
-        if init.fenced is not None:
-            itself = agent.index == init.agent  # it may have executed the fence with its warp
-            if itself or agent.happens_after(*init.fenced):
-                return True
-        return w.cta is self.cta and agent.clocks.item(PROXY, init.agent) >= init.epoch
 
     def arrive(self, w: Warp, count: int = 1) -> None:
         """Execute mbarrier.arrive for `count` threads of `w`, with release semantics."""
@@ -202,6 +187,16 @@ class Mbarrier:
             release_to(w, self.cta, self._current)
             self._record(Signal.ARRIVE, w.place, w.span, count, 0, time)
             self._arrived(count, time, w.origin)
+
+    def drop(self, w: Warp, count: int) -> None:
+        """Execute mbarrier.arrive_drop: arrive, and expect fewer arrivals from the next phase on."""
+        before = self.phase
+        self.arrive(w, count)
+        if self.expected:
+            dropped = min(count, self.expected - 1)  # a barrier that all have left is not used again
+            self.expected -= dropped
+            if self.phase != before:
+                self.pending -= dropped
 
     def parity(self, w: Warp) -> int:
         return self.phase & 1  # the state of an arrival
@@ -258,7 +253,7 @@ class Mbarrier:
         """Acquire the release of the phase after a completed wait."""
         self._check_init(w)
         self._log(Signal.WAIT, w.place, w.span, 0, 0, max(w.time, self.done_time))
-        released = self._current if self.phases is None else self.phases.observed(w.agent, self.expected)
+        released = self._current if self.phases is None else self.phases.observed(w.agent, self.most)
         if self.phases is not None and self.phases.passed_over:
             w.gpu.late_waits.found(w.agent, self.cta.cluster.causality, self.phases.hidden, self._current)
         if released is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tirx_mini.ir import Span
 
 from ..facts import Origin
+from ..ordering import PROXY, Agent
 from .barriers import Arrival, CompletedWait, RemoteSignal, Signal, WaitCount
 from .interfaces import Warp
 from .late_waits import Observers
@@ -42,6 +43,22 @@ class Init:
         """Return whether a relaxed arrival of `w` releases the initialisation after fence.mbarrier_init."""
         ready = self.warp is w and self.fenced is not None and self.announced is None
         return ready and not self.word & ~w.mask.word
+
+    def is_fenced(self, agent: Agent, proxy: bool, inside: bool) -> bool:
+        """Return whether a sufficient fence lies between the initialisation and a use by `agent`.
+
+        proxy: whether an asynchronous operation must see it; for threads, a general memory fence suffices. inside:
+        whether the barrier is in the CTA of the agent.
+        """
+        if self.announced is not None and agent.happens_after(*self.announced):
+            return True
+        if not proxy and self.fenced_memory is not None and agent.happens_after(*self.fenced_memory):
+            return True
+        if self.fenced is not None:
+            itself = agent.index == self.agent  # it may have executed the fence with its warp
+            if itself or agent.happens_after(*self.fenced):
+                return True
+        return inside and agent.clocks.item(PROXY, self.agent) >= self.epoch
 
 
 @dataclass

@@ -48,3 +48,40 @@ def test_branches_on_an_election_have_it_as_their_condition(test: str) -> None:
     chosen = instruction_of(branch.cond)
     assert chosen is not None and chosen.elects
     assert kernel.simulate([out], grid=1, block=32, gpu="h100").verdict == "ok" and out[0] == 1
+
+
+DROP = """.shared .align 8 .b8 bar[8];
+ld.param.u64 %d0, [a]; mov.u32 %r0, %tid.x; mov.u32 %r1, bar; setp.ne.u32 %p1, %r0, 0; @%p1 bra ready;
+mbarrier.init.shared::cta.b64 [%r1], 64;
+ready: bar.sync 0; setp.lt.u32 %p2, %r0, 32; @%p2 bra stays;
+LEAVE
+ret;
+stays:
+mbarrier.arrive.shared::cta.b64 _, [%r1];
+first: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0; @!%p3 bra first;
+mbarrier.arrive.shared::cta.b64 _, [%r1];
+second: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 1; @!%p3 bra second;
+mbarrier.arrive.shared::cta.b64 _, [%r1];
+third: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0; @!%p3 bra third;
+"""
+
+
+@pytest.mark.parametrize("leave", [
+    "mbarrier.arrive_drop.shared::cta.b64 _, [%r1];", "mbarrier.arrive_drop.release.cta.shared.b64 %d5, [%r1];",
+    "setp.ne.u32 %p4, %r0, 32; @%p4 ret; mbarrier.arrive_drop.shared::cta.b64 _, [%r1], 32;",
+])  # fmt: skip
+def test_threads_that_drop_out_are_expected_once(leave: str) -> None:
+    report = run(entry("a", DROP.replace("LEAVE", leave)), np.zeros(1), block=(64,))
+    assert report.verdict == "ok", str(report)
+
+
+def test_threads_that_only_leave_are_missed() -> None:
+    text = DROP.replace("LEAVE", "mbarrier.arrive.shared::cta.b64 _, [%r1];")
+    report = run(entry("a", text), np.zeros(1), block=(64,))
+    assert report.verdict == "deadlock"
+
+
+def test_a_relaxed_wait_is_not_taken_for_one_that_acquires() -> None:
+    text = STAGED.replace("try_wait.parity.shared::cta", "try_wait.parity.relaxed.cta.shared::cta")
+    report = run(entry("a", text, DYNAMIC), np.zeros(1), smem=128)
+    assert report.verdict == "incomplete" and "relaxed" in report.findings[0].message
