@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copies import copied
+from tests.copies import Restorable
 from tests.docs.student import DEVELOPERS, IGNORED, Environment
 from tests.kernels_ref.skeletons import FIRST_KERNEL, repaired
 from tests.project.test_packaging import EXTRAS
@@ -96,13 +96,18 @@ def test_python_blocks_that_need_an_extra_run_where_it_is(page: str, tmp_path: P
     run_python(page, DEVELOPERS, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Restorable:
+    return Restorable.of(ROOT, tmp_path_factory.mktemp("project") / "tree", *IGNORED)
+
+
 @pytest.fixture
-def tree(tmp_path: Path, student: Environment) -> Path:
+def tree(project: Restorable, student: Environment) -> Path:
     """A copy of the project, with the environment of a student."""
-    folder = copied(ROOT, tmp_path / "tree", *IGNORED)
+    project.restore()
     if student is not DEVELOPERS:
-        (folder / ".venv").symlink_to(student.python.parents[1])
-    return folder
+        (project.folder / ".venv").symlink_to(student.python.parents[1])
+    return project.folder
 
 
 def commands(text: str) -> list[str]:

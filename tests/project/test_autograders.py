@@ -129,10 +129,11 @@ def autolab(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Image:
 
 HAND_INS = {
     "references": filled_in("sm100", STEPS),
+    "first steps": filled_in("sm100", range(1, 4)),
     "skeleton": filled_in("sm100", []),
     "syntax error": filled_in("sm100", []) + "\ndef hgemm_v1(:\n",
 }
-SCORES = {"references": 100.0, "skeleton": 0.0, "syntax error": 0.0}
+SCORES = {"references": 100.0, "first steps": 20.0, "skeleton": 0.0, "syntax error": 0.0}
 
 
 def packed(folder: Path, source: str) -> Path:
@@ -158,7 +159,7 @@ def submitted(image: Image, folder: Path, source: str, user: int) -> tuple[Done,
 
 @pytest.mark.parametrize(
     ("kind", "user"),
-    [("references", 0), ("references", ANOTHER), ("skeleton", ANOTHER), ("syntax error", 0)],
+    [("references", 0), ("first steps", ANOTHER), ("skeleton", ANOTHER), ("syntax error", 0)],
 )
 def test_gradescope_grades_a_submission(kind: str, user: int, gradescope: Image, tmp_path: Path) -> None:
     done, results = submitted(gradescope, tmp_path, HAND_INS[kind], user)
