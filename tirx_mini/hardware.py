@@ -343,13 +343,13 @@ H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
     clock_ghz=1.98, rated_ghz=1.83, tensor_flops_per_cycle=4096,    # B: 989 TFLOPS / 132 SMs / 4096
     hbm_tbps=3.0, l2_bytes=50 << 20,                                # C
-    port_bytes_per_cycle=128, l2_bytes_per_cycle=56,                # E
+    port_bytes_per_cycle=128, l2_bytes_per_cycle=63,                # E: step 10 at 4096³, whose loads the L2 bounds
     l2_latency=260, hbm_latency=600,                                # C
-    tma_latency=430, mma_latency=40,                                # E
+    tma_latency=500, mma_latency=48,                                # E: steps 4 to 7
     smem_bytes_per_cycle=122, l1_fill_bytes_per_cycle=32,           # E: of 128; C: 5.5 to 7 TB/s of ordinary loads
-    smem_write_share=1.0,
-    launch_latency_us=1.0, cluster_launch_latency_us=0.7,           # E: launches of a CUDA graph
-    l2_unevenness=3.0,                                              # E
+    smem_write_share=0.55,                                          # E: cycles of step 10, docs/h100_counters.csv
+    launch_latency_us=1.15, cluster_launch_latency_us=1.1,          # E: launches of a CUDA graph
+    l2_unevenness=5.0,                                              # E: steps 4 and 8
     single_launch_latency_us=3.8, single_cluster_latency_us=2.4,    # E: docs/h100_plans.csv
     sustained_utilisation=0.535, hbm_utilisation=0.15, power_exponent=0.368,  # E: docs/h100_counters.csv, 700 W
 )  # fmt: skip
