@@ -21,6 +21,8 @@ from tirx_mini.course import (
     places,
     reference_file,
 )
+from tirx_mini.diagnose import Resource
+from tools.figures._runs import traced
 from tools.figures._steps import MARGIN, between
 from tools.figures.steps_drawings import Signalled, first_phases, roles_picture, signalled
 from tools.pages import DOCS
@@ -221,3 +223,10 @@ def test_a_wrong_blank_of_step_7_has_the_code_of_its_page(wrong: tuple[str, str]
     report = check_file(KernelRef(path, "hgemm_v7"), shape=(512, 512, 256), sms=4, trace=False).report
     assert report.findings[0].code == BLANKS[wrong]
     assert BLANKS[wrong] in page(7).partition("`check` tests each blank")[2].partition("\n\n")[0]
+
+
+def test_at_1024_most_of_the_time_of_step_8_is_around_its_loop() -> None:
+    """The page of solutions says why a fourth stage gains little there."""
+    bound = traced(8, (1024, 1024, 1024)).report.bound
+    assert bound is not None and "take most of the time" in solutions()
+    assert sum(share.share for share in bound.shares if share.resource in (Resource.LAUNCH, Resource.WRITE_BACK)) > 0.5

@@ -62,7 +62,8 @@ from tirx_mini.__main__ import main
 assert main(["ladder", "--steps", "{NEW}", "--size", "512", "--jobs", "1"]) == 0
 assert main(["ladder", "--steps", "{NEW}", "--size", "512", "--jobs", "1", "--gpu", "h100"]) == 0
 assert main(["check", "kernels_ref/sm100/step{NEW}_more.py:hgemm_v{NEW}"]) == 0
-assert main(["inspect", "{NEW}", "512"]) == 0
+assert main(["inspect", "{NEW}", "512"]) == 2
+assert main(["inspect", "{NEW}", "512", "--reference"]) == 0
 main(["ladder", "--steps", "{NEW + 1}"])
 """
 
@@ -71,7 +72,7 @@ def test_the_commands_take_a_new_step(course: Path) -> None:
     said = run(course, "-c", COMMANDS, status=2)
     assert len(re.findall(rf"(?m)^ *{NEW} +512 +ok +0 ", said)) == 2
     assert f"hgemm_v{NEW}: ok" in said
-    assert f"note: step {NEW} of gemm_kernels.py is not written yet; this is the reference" in said
+    assert f"error: step {NEW} of gemm_kernels.py is not written yet; --reference shows the reference" in said
     assert f"step {NEW + 1} does not exist; the steps are 1 to {NEW}" in said
 
 
