@@ -20,6 +20,8 @@ from tools.pages import DOCS, headings, links
 
 GLOSSARY = DOCS / "glossary.md"
 FOLDERS = ("concepts", "steps", "guide")
+SUMMARY = 240
+"""The maximum length of the text that a page shows of a term, unless its first sentence is longer."""
 
 _ALSO = re.compile(r"<!-- also: (.*?) -->")
 _MASKED = re.compile(
@@ -60,6 +62,29 @@ def terms(glossary: str) -> list[Term]:
         pages = [link.target.partition("#")[0] for link in links(entry) if link.target[0] != "#"]
         entries.append(Term(heading.text, heading.anchor, tuple(forms), pages[0] if pages else ""))
     return entries
+
+
+def summaries(glossary: str) -> dict[str, str]:
+    """The first sentences of each entry as plain text, by the anchor of the term: at most `SUMMARY` characters."""
+    lines = glossary.splitlines()
+    found = [heading for heading in headings(glossary) if heading.level == 2]
+    ends = [heading.line - 1 for heading in found[1:]] + [len(lines)]
+    return {
+        heading.anchor: _summary("\n".join(lines[heading.line : end]))
+        for heading, end in zip(found, ends, strict=True)
+    }
+
+
+def _summary(entry: str) -> str:
+    text = re.sub(r"<!--.*?-->", "", entry, flags=re.DOTALL).strip().partition("\n\n")[0]
+    text = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", text)
+    text = " ".join(re.sub(r"[`*]", "", text).split())
+    kept = ""
+    for sentence in re.split(r"(?<=[.:])\s+(?=[A-Z])", text):
+        if kept and len(kept) + len(sentence) >= SUMMARY:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept
 
 
 def linked(page: str, place: str, glossary: list[Term]) -> str:

@@ -6,6 +6,7 @@ The pages of `docs/` are written for GitHub. For the site,
 - the lessons and examples that stand elsewhere in the repository (`BESIDE`) are pages, too;
 - anchors of headings are those of GitHub;
 - nested lists may be indented by two spaces, and need no blank line before them;
+- a link to a term of the glossary shows the first sentences of its entry;
 - the info string of a code block is cut to its language;
 - a link to a file outside `docs/` becomes a link to the repository where `repo_url` is set, and plain text where not.
 """
@@ -15,8 +16,10 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # the command `mkdocs` does not put it there, `python -m mkdocs` does
     sys.path.insert(0, str(ROOT))
 
+from tools.glossary import GLOSSARY, summaries  # noqa: E402
 from tools.pages import slug  # noqa: E402
 
 
@@ -87,6 +91,8 @@ _ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ")
 _FIRST = re.compile(r"^ *(?:[-*+]|1[.)]) ")  # what may begin a list right after a line of text: no other number may
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 
+_TERM = re.compile(r'<a (?P<rest>href="[^"#]*glossary\.(?:html|md)#(?P<anchor>[^"]+)")')
+
 
 def navigation(pages: set[str]) -> list[dict[str, Any]]:
     """The value of MkDocs' `nav` for pages that exist, by their paths on the site."""
@@ -127,6 +133,26 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
         page.meta["search"] = {"exclude": True}
     present = {file.src_uri for file in files}
     return rewritten(markdown, page.file.src_uri, present, config.repo_url)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """MkDocs' hook for the content of a page: a link to a term carries the first sentences of its entry."""
+    return with_terms(html, _terms())
+
+
+@lru_cache(maxsize=1)
+def _terms() -> Mapping[str, str]:
+    return summaries(GLOSSARY.read_text(encoding="utf-8"))
+
+
+def with_terms(html: str, terms: Mapping[str, str]) -> str:
+    """The HTML of a page whose links to the glossary have the attribute `data-term`, which assets/site.js shows."""
+
+    def link(match: re.Match[str]) -> str:
+        said = terms.get(match["anchor"])
+        return match[0] if said is None else f'<a data-term="{escape(said)}" {match["rest"]}'
+
+    return _TERM.sub(link, html)
 
 
 def on_post_page(output: str, **_: Any) -> str:

@@ -26,3 +26,64 @@ const look = () => {
 };
 look();
 new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+
+// What a term of the glossary means: shown while the pointer or the focus is on its link, hidden by Escape. A touch has
+// no pointer that rests, so the first tap shows the text and the second one follows the link.
+const note = document.createElement("div");
+note.id = "term-note";
+note.setAttribute("role", "tooltip");
+note.hidden = true;
+document.body.append(note);
+let term = null;
+let leaving = 0;
+const hide = () => {
+  clearTimeout(leaving);
+  note.hidden = true;
+  term?.removeAttribute("aria-describedby");
+  term = null;
+};
+const show = (link) => {
+  clearTimeout(leaving);
+  if (term === link) return;
+  hide();
+  term = link;
+  note.textContent = link.dataset.term;
+  note.hidden = false;
+  link.setAttribute("aria-describedby", note.id);
+  const at = link.getClientRects()[0] ?? link.getBoundingClientRect();
+  const left = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - note.offsetWidth - 8));
+  const below = at.bottom + 4;
+  const fits = below + note.offsetHeight <= innerHeight || at.top < note.offsetHeight + 4;
+  note.style.left = `${left + scrollX}px`;
+  note.style.top = `${(fits ? below : at.top - note.offsetHeight - 4) + scrollY}px`;
+};
+const leave = () => {
+  clearTimeout(leaving);
+  leaving = setTimeout(hide, 200); // the pointer may move on to the text
+};
+const linkOf = (event) => event.target.closest?.("a[data-term]");
+const touched = (event) => event.pointerType === "touch";
+let tapped = null;
+document.addEventListener("pointerover", (event) => {
+  if (touched(event)) return;
+  if (linkOf(event)) show(linkOf(event));
+  else if (note.contains(event.target)) clearTimeout(leaving);
+  else if (term !== null && term !== document.activeElement) leave();
+});
+document.addEventListener("pointerdown", (event) => {
+  tapped = touched(event) && linkOf(event) !== term ? linkOf(event) : null;
+  if (!linkOf(event) && !note.contains(event.target)) hide();
+});
+document.addEventListener("focusin", (event) => {
+  if (linkOf(event) && tapped === null) show(linkOf(event));
+});
+document.addEventListener("focusout", hide);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hide();
+});
+document.addEventListener("click", (event) => {
+  if (tapped === null || linkOf(event) !== tapped) return;
+  event.preventDefault();
+  show(tapped);
+  tapped = null;
+});

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.glossary import GLOSSARY, Term, linked, main, ordered, terms
+from tools.glossary import GLOSSARY, SUMMARY, Term, linked, main, ordered, summaries, terms
 from tools.pages import links
 
 TERMS = [
@@ -79,3 +79,10 @@ def test_the_glossary_is_in_order_and_each_entry_leads_to_a_page() -> None:
 
 def test_the_pages_have_their_links(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, f"run python -m tools.glossary\n{capsys.readouterr().out}"
+
+
+def test_the_first_sentences_of_an_entry_are_plain_and_short() -> None:
+    page = "# G\n\n## A b\n\n<!-- also: c -->\n\nSee [x](#y) and\n`z`. It *is*.\n\nMore.\n\n## d\n\nOne. "
+    assert summaries(page + "Two " * SUMMARY + ".") == {"a-b": "See x and z. It is.", "d": "One."}
+    found = summaries(GLOSSARY.read_text(encoding="utf-8"))
+    assert all(text and len(text) <= SUMMARY and "[" not in text for text in found.values())
