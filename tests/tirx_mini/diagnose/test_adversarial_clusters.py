@@ -318,7 +318,7 @@ pair | fault deadlock | TX310 TX113 TX308 | tcgen05.dealloc
 +if cbx == 0:
 +    Tx.ptx.tcgen05.dealloc(slot[0], n_cols=64, cta_group=2)
 # three tiles, a ring that does not divide them
-persistent | ok | - | mbarrier | result 3
+persistent | ok | TX209 | mbarrier | result 3
 # the ring begins again with each tile
 persistent | hazard deadlock fault | TX201 TX109 TX126 TX119 TX110 TX123 TX112 | mbarrier
  for tile in range(3):

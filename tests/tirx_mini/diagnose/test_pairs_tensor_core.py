@@ -53,6 +53,8 @@ def copied_twice(between: Literal["", "fence", "commit", "fence of another lane"
                     T.ptx.tcgen05.fence.before_thread_sync()
                 done.arrive(0)
         done.wait(0, 0)
+        if between == "commit":
+            done.wait(1, 0)
         D[warp * 32 + lane] = 1.0
         T.cuda.cta_sync()
         tmem.dealloc()
