@@ -32,3 +32,10 @@ def test_a_table_is_printed_from_a_file(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setattr("sys.argv", ["h100_plans.py", "--read", "docs/h100_plans.csv"])
     assert h100_plans.main() == 0
     assert "327 shapes: 1.094 × cuBLAS" in capsys.readouterr().out
+
+
+def test_plans_with_shares_of_all_tiles_are_read_as_they_were_measured() -> None:
+    found = list(h100_plans.measured(Path(__file__).parents[2] / "docs/h200_plans.csv"))
+    slower = [times[h100_plans.preferred(shape, times)] / min(times.values()) for shape, _, times in found]
+    assert len(found) == 68 and any(plan.swapped for _, _, times in found for plan in times)
+    assert statistics.fmean(slower) <= 1.05
