@@ -10,6 +10,7 @@ import pytest
 
 import tirx_mini as tvm
 from tests.tirx_mini.driver.test_exploring import kernel
+from tirx_mini.course import load_kernels
 
 WRITES_BOTH = "if warp == 3:\n    A[0] = 1\n    A[1] = 1\n"
 LAST_WRITE = "if warp == 0:\n    bar.arrive(0)\n    bar.arrive(0)\n    A[0] = 1\n    bar.arrive(0)\n"
@@ -53,3 +54,19 @@ def test_a_wait_is_judged_for_every_order(case: Case, tmp_path: Path) -> None:
         assert codes == [] and report.proof is not None and report.proof.holds, str(report)
     else:
         assert codes and case.code in codes[:2] and report.proof is None, str(report)
+
+
+@pytest.mark.parametrize(("parity", "codes"), [("0", []), ("1", ["TX108"])])
+def test_a_wait_that_passes_before_the_only_phase_is_the_cause(parity: str, codes: list[str], tmp_path: Path) -> None:
+    (reference,) = (Path(__file__).parents[3] / "kernels_ref" / "sm100").glob("step01_*.py")
+    text = reference.read_text(encoding="utf-8")
+    wait = "try_wait(mma_bar.ptr_to([0]), phase_mma)"
+    assert text.count(wait) == 1
+    edited = text.replace(wait, f"try_wait(mma_bar.ptr_to([0]), {parity})")
+    (tmp_path / reference.name).write_text(edited, encoding="utf-8")
+    a, b, d = np.ones((128, 64), np.float16), np.ones((128, 64), np.float16), np.zeros((128, 128), np.float16)
+    report = tvm.simulate(load_kernels(tmp_path / reference.name)[1](128, 128, 64), a, b, d)
+    assert [finding.code for finding in report.findings[: len(codes)]] == codes and report.ok is not bool(codes)
+    if codes:
+        assert "passes at once" in report.findings[0].message
+        assert report.findings[0].details["hint"] == "wait for parity 0, which is that of the first phase of mma_bar"

@@ -59,6 +59,7 @@ def handover_suspect(
         _early_commit(sites)
         or _stage_for_phase(sites)
         or _passes_at_once(sites, fresh)
+        or _waits_for_nothing(sites, fresh)
         or other_stage(sites)
         or _other_rounds(func, sites)
     )
@@ -148,6 +149,27 @@ def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
             return Suspect(
                 PASSES_AT_ONCE, Explanation(message, hint, notes, about, order=order), user.origin.span
             )
+    return None
+
+
+def _waits_for_nothing(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
+    """Check for a wait with a constant parity that passes on a fresh barrier, and is in no loop."""
+    for wait in fresh:
+        name = wait.barrier.buffer
+        at = [site for site in sites.at(wait.origin.span) if site.barrier == name]
+        signals = sites.signals(name)
+        once = at and not any(site.loops or int_value(site.argument("phase")) is None for site in at)
+        if not (once and signals and all(site.effect is BarrierEffect.COMMIT for site in signals)):
+            continue
+        message = (
+            f"the wait of {wait.origin.role} for {wait.barrier} passes at once, before any MMA is complete: a fresh "
+            "barrier lets a wait for parity 1 through"
+        )
+        notes = ((f"{name} is signalled here", signals[0].span),)
+        order = f"if {wait.origin.role} comes to its wait before the MMAs are complete"
+        hint = f"wait for parity 0, which is that of the first phase of {name}"
+        explanation = Explanation(message, hint, notes, {"barrier": name}, order=order)
+        return Suspect(PASSES_AT_ONCE, explanation, wait.origin.span)
     return None
 
 
