@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tirx_mini.course import TASKS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -172,3 +175,22 @@ def test_the_wheels_alone_compile_and_disassemble(arch: str) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert "HADD2.F32" in result.stdout or "FADD" in result.stdout
+
+
+def test_a_package_has_the_kernel_of_task_c_and_no_reference_of_a_task() -> None:
+    setup = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    (patterns,) = (
+        ast.literal_eval(node.value)
+        for node in setup.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PATTERNS"
+    )
+    carried = {path.relative_to(ROOT).parts[0] for pattern in patterns for path in ROOT.glob(pattern)}
+    assert "kernels_ref" in carried and "tasks_ref" not in carried
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    assert tools["packages"]["find"]["include"] == ["tirx_mini*"]
+    folder = "tirx_mini.course.tasks"
+    room = ROOT / folder.replace(".", "/")
+    packed = {path.name for each in tools["package-data"][folder] for path in room.glob(each)}
+    assert packed == {TASKS["c"].handout}
+    handed_out = {path.read_text(encoding="utf-8") for path in (ROOT / "tasks_ref").glob("*.py")}
+    assert len(handed_out) == len(TASKS) and TASKS["c"].handed_out not in handed_out
