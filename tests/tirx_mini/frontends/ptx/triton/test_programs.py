@@ -48,8 +48,8 @@ import torch, triton, triton.language as tl
 def bump(x, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(x + i, tl.load(x + i) + tl.program_id(0))
-x = torch.zeros(64, device="cuda")
-bump[(2,)](x, N=64)
+x = torch.zeros(128, device="cuda")
+bump[(2,)](x, N=128)
 """
 
 
@@ -58,11 +58,11 @@ def test_check_reports_the_launches_of_a_program(tmp_path: Path, capsys: pytest.
     path.write_text(RACE)
     assert main(["check", "--gpu", "h100", str(path)]) == 1
     said = capsys.readouterr().out
-    assert "TX201" in said and "race.py:6" in said
+    assert "TX201" in said and "race.py:6" in "".join(said.split())  # a long path is broken
     assert main(["check", f"{path}:other"]) == 2
-    assert "launches no kernel called other" in capsys.readouterr().err
+    assert "launches no kernel called other" in " ".join("".join(capsys.readouterr()).split())
     assert main(["check", str(path), "--grid", "4"]) == 2
-    assert "launches its kernels itself" in capsys.readouterr().err
+    assert "launches its kernels itself" in " ".join("".join(capsys.readouterr()).split())
     path.write_text(RACE.replace("(2,)", "(1,)"))
     assert main(["check", "--gpu", "h100", str(path)]) == 0
 
