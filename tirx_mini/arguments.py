@@ -74,7 +74,7 @@ def kernel_of(given: object, caller: str) -> PrimFunc:
     raise TypeError(text + place)
 
 
-def _kernel_in(given: object) -> Any:
+def _kernel_in(given: object) -> object:
     """Return the kernel wrapped by a function, through `functools.wraps`, `functools.partial` or a closure."""
     seen = 0
     while not isinstance(given, PrimFunc) and seen < 10:
@@ -192,7 +192,7 @@ def with_tensor_maps(func: PrimFunc, args: Sequence[object]) -> tuple[PrimFunc, 
     if not any(map(is_tensor_map, func.params)) or len(args) != len(func.params):
         return func, args
     params: list[Buffer | Var] = []
-    passed: list[Any] = []
+    passed: list[object] = []
     maps = list(func.tensor_maps)
     for param, arg in zip(func.params, args, strict=True):
         if not is_tensor_map(param):

@@ -92,7 +92,7 @@ def spread(work: Callable[..., object]) -> Callable[[Any], Any]:
     return partial(_spread, work)
 
 
-def _spread(work: Callable[..., object], item: Sequence[object]) -> Any:
+def _spread(work: Callable[..., object], item: Sequence[object]) -> object:
     return work(*item)
 
 
@@ -118,7 +118,7 @@ class _Processes:
         while self._workers:
             self._workers.pop().end()
 
-    def outcomes(self) -> Iterator[tuple[int, Any]]:
+    def outcomes(self) -> Iterator[tuple[int, object]]:
         while self._workers:
             soonest = min(worker.deadline for worker in self._workers)
             left_s = None if soonest == math.inf else max(0.0, soonest - time.monotonic())
@@ -155,7 +155,7 @@ class _Processes:
             self.start()
 
 
-def _received(pipe: Connection) -> Any:
+def _received(pipe: Connection) -> object:
     try:
         return pipe.recv()
     except (EOFError, OSError):

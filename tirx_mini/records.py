@@ -58,7 +58,7 @@ def _dataclass(
     frozen: bool = False,
     kw_only: bool = False,
     slots: bool = False,
-) -> Any:
+) -> object:
     """Return a dataclass, as `dataclasses.dataclass` does."""
 
     def decorate(cls: type) -> type:
@@ -129,7 +129,7 @@ def _with_slots(cls: type, names: list[str]) -> type:
     return made
 
 
-def _state(self: Any) -> list[Any]:
+def _state(self: Any) -> list[object]:
     return [getattr(self, each.name) for each in fields(self)]
 
 
@@ -143,7 +143,8 @@ def _add_methods(cls: type, init: bool, repr: bool, eq: bool, frozen: bool) -> N
     own = cls.__dict__
     hashed = own.get("__hash__") is not None or ("__hash__" in own and "__eq__" not in own)
     every = fields(cls)
-    methods: dict[str, Any] = {"__match_args__": tuple(each.name for each in every if each.init and not each.kw_only)}
+    methods: dict[str,
+    object] = {"__match_args__": tuple(each.name for each in every if each.init and not each.kw_only)}
     if init:
         methods |= {"__init__": _later(cls, "__init__", _init), "__signature__": _Signature(cls)}
     if repr:
@@ -159,10 +160,10 @@ def _add_methods(cls: type, init: bool, repr: bool, eq: bool, frozen: bool) -> N
         cls.__hash__ = _later(cls, "__hash__", _hash) if frozen else None  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _later(cls: type, name: str, compiled: Callable[[type], Any]) -> Any:
+def _later(cls: type, name: str, compiled: Callable[[type], Any]) -> object:
     """Return a method that replaces itself by the compiled one, and calls it."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> object:
         made = compiled(cls)
         setattr(cls, name, made)
         return made(self, *args, **kwargs)
@@ -226,18 +227,18 @@ def _values(cls: Any, owner: str, chosen: Callable[[Field[Any]], bool | None]) -
     return f"({''.join(f'{owner}.{each.name}, ' for each in fields(cls) if chosen(each))})"
 
 
-def _eq(cls: type) -> Any:
+def _eq(cls: type) -> object:
     same = [f"{_values(cls, owner, lambda each: each.compare)}" for owner in ("self", "other")]
     body = [f"return {' == '.join(same)} if other.__class__ is self.__class__ else NotImplemented"]
     return _compiled(cls, "__eq__", ["self", "other"], body, {})
 
 
-def _hash(cls: type) -> Any:
+def _hash(cls: type) -> object:
     counted = _values(cls, "self", lambda each: each.compare if each.hash is None else each.hash)
     return _compiled(cls, "__hash__", ["self"], [f"return hash({counted})"], {})
 
 
-def _shown(names: list[str]) -> Any:
+def _shown(names: list[str]) -> object:
     @recursive_repr()
     def __repr__(self: object) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"

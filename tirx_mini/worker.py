@@ -327,7 +327,7 @@ class Team:
         for item in _taken(left):
             found[item] = self._here(item)
 
-    def _ask(self, worker: Worker | Twin, item: Any) -> Any:
+    def _ask(self, worker: Worker | Twin, item: Any) -> object:
         if isinstance(worker, Twin):
             return worker.call(item, self._limit_s)
         return worker.call(self._task, self._payload(item), self._limit_s)

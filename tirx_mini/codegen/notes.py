@@ -10,6 +10,7 @@ import linecache
 import re
 from contextlib import suppress
 from functools import cache, reduce
+from typing import Any
 
 from tirx_mini.ir import (
     AddressOf,
@@ -85,7 +86,7 @@ class Notes:
         """Comment the constant part of `word` where it is computed: on `line`, or at its variables' assignments."""
         constant, variables = _parts(word)
         if constant is not None:
-            attrs = {a.name: a.default for a in TABLE[call.op].attributes} | dict(call.attrs)
+            attrs: dict[str, Any] = {a.name: a.default for a in TABLE[call.op].attributes} | dict(call.attrs)
             mma = {name: attrs[name] for name in ("kind", "cta_group") if name in attrs}
             with suppress(ValueError):  # not a valid descriptor: the simulator reports it
                 self._add(line, describe(operand.type.kind.value, constant, **mma))

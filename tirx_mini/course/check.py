@@ -71,7 +71,7 @@ class Checked:
             data["product"] = {"ok": self.product.ok, **as_dict(self.product)}
         if self.wrong is not None:
             data["verdict"] = "wrong"
-            data["findings"] = [*data.get("findings", []), as_dict(self.wrong)]
+            data["findings"] = list(map(as_dict, (*self.report.findings, self.wrong)))
         return data
 
 

@@ -52,7 +52,7 @@ class Notes:
         new = {"answer": answer, "why": why, "right": right}
         return replace(self, predictions={**self.predictions, question: new})
 
-    def with_drill(self, name: str, note: Mapping[str, Any]) -> Notes:
+    def with_drill(self, name: str, note: Mapping[str, object]) -> Notes:
         """Return the notes with a note about a drill, which replaces an earlier one."""
         return replace(self, drills={**self.drills, name: note})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
@@ -20,6 +20,9 @@ from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import KINDS, kind_of
 from .proof import Proof
 from .times import Timing
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
@@ -278,21 +281,25 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     return "ok"
 
 
-def as_dict(value: object) -> Any:
-    """Convert a result to JSON types: dataclasses to objects without empty fields, spans to "file:line:column"."""
+def as_dict(value: DataclassInstance) -> dict[str, object]:
+    """Convert a result to a JSON object: dataclasses to objects without empty fields, spans to "file:line:column"."""
+    items = {f.name: _as_json(getattr(value, f.name)) for f in fields(value) if f.compare and f.name != "trace"}
+    if isinstance(value, Finding):
+        items = {"code": value.code, **items, "happened": value.happened, "isa": value.rule}
+    if isinstance(value, Report):
+        items |= {name: getattr(value, name) for name in ("time_us", "tflops", "cycles", "single_us")}
+    return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
+
+
+def _as_json(value: object) -> object:
     if isinstance(value, Span):
         return f"{value.user.file}:{value.user.line}:{value.user.column + 1}"
     if is_dataclass(value) and not isinstance(value, type):
-        items = {f.name: as_dict(getattr(value, f.name)) for f in fields(value) if f.compare and f.name != "trace"}
-        if isinstance(value, Finding):
-            items = {"code": value.code, **items, "happened": value.happened, "isa": value.rule}
-        if isinstance(value, Report):
-            items |= {name: getattr(value, name) for name in ("time_us", "tflops", "cycles", "single_us")}
-        return {name: item for name, item in items.items() if item not in (None, [], {}, "")}
+        return as_dict(value)
     if is_mapping(value):
-        return {str(key): as_dict(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if is_listed(value):
-        return [as_dict(item) for item in value]
+        return [_as_json(item) for item in value]
     if isinstance(value, (str, int, float, bool)) or value is None:
         return value
     item = getattr(value, "item", None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tirx_mini.diagnose import LaunchTime, Report, failed, proof_of, report_of, single_launch_time
 from tirx_mini.ir import PrimFunc, TirxError
@@ -27,7 +27,7 @@ Run: TypeAlias = Callable[[Circumstances], Outcome]
 ask for, and adds those of the schedule."""
 
 
-def answer(func: PrimFunc, args: Sequence[Any], question: Question) -> Report:
+def answer(func: PrimFunc, args: Sequence[object], question: Question) -> Report:
     """Run a lowered kernel and report its behaviour.
 
     Results are written into the arguments in place.
@@ -123,7 +123,7 @@ def _other_answers(simulation: Simulation, outcome: Outcome) -> Iterator[Circums
         yield Circumstances(clock=HoldingClock((warp,)))
 
 
-def single_time(func: PrimFunc, args: Sequence[Any], question: Question, report: Report) -> LaunchTime | None:
+def single_time(func: PrimFunc, args: Sequence[object], question: Question, report: Report) -> LaunchTime | None:
     """Return the time of a single launch on an idle GPU with a cold L2.
 
     report: of a launch in a row, whose cycles are the same where the arguments do not fit in the L2. Otherwise the

@@ -123,7 +123,7 @@ class SymbolicExecutable:
         inconsistent."""
         return self._for(for_arguments(self.original, args))
 
-    def _for(self, func: PrimFunc) -> Any:
+    def _for(self, func: PrimFunc) -> object:
         sizes = tuple(n for param in func.params if isinstance(param, Buffer) for n in param.shape)
         if sizes not in self._compiled:
             self._compiled[sizes] = self.build(func) if self.build is not None else compiled(func, self.target)

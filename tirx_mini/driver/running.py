@@ -113,7 +113,7 @@ def _model_of(arch: str) -> GpuSpec:
     return nearest_gpu(arch, torch.cuda.get_device_name() if torch.cuda.is_available() else "")
 
 
-def _host_copy(arg: Any) -> Any:
+def _host_copy(arg: Any) -> object:
     """Return a copy of a tensor or array in host memory; numbers are returned unchanged."""
     if isinstance(arg, np.ndarray):
         return arg.copy()

@@ -41,7 +41,7 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
     class HostMemory(TorchFunctionMode):
         """Redirects calls that name a CUDA device to host memory; copies to or from the GPU stay copies."""
 
-        def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
             if func == is_cuda:
                 return True
             options = {name: _host(value) for name, value in (kwargs or {}).items()}
@@ -52,7 +52,7 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
                 return result.clone()
             return result
 
-    def _host(value: object) -> Any:
+    def _host(value: object) -> object:
         if isinstance(value, torch.device) and value.type == "cuda":
             return torch.device("cpu")
         if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
@@ -136,7 +136,7 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
         warp_size=32,
     )
 
-    def returns(value: object = None) -> Any:
+    def returns(value: object = None) -> object:
         return lambda *_, **__: value
 
     return {

@@ -55,7 +55,7 @@ class Cache:
                 return self._make(key, make)
             waiting.wait()
 
-    def _make(self, key: str, make: Callable[[], tuple[object, bool]]) -> Any:
+    def _make(self, key: str, make: Callable[[], tuple[object, bool]]) -> object:
         try:
             value = self._read(key)
             if value is not None:
@@ -72,7 +72,7 @@ class Cache:
             with self._lock:
                 self._pending.pop(key).set()
 
-    def _read(self, key: str) -> Any:
+    def _read(self, key: str) -> object:
         if self._folder is None:
             return None
         try:

@@ -40,7 +40,7 @@ class _Canonical:
     """Copies the nodes of one kernel, once for each node, even if it occurs twice."""
 
     def __init__(self) -> None:
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, object] = {}
         self._names = {"v": 0, "b": 0}
 
     def func(self, func: PrimFunc) -> PrimFunc:
@@ -61,7 +61,7 @@ class _Canonical:
             found = self._made[id(value)] = self._copy(value)
         return found
 
-    def _copy(self, node: object) -> Any:
+    def _copy(self, node: object) -> object:
         if isinstance(node, Hint):
             return Seq(()) if node.body is None else self._of(node.body)
         if isinstance(node, Seq):

@@ -36,7 +36,7 @@ def gradescope(graded: Graded) -> dict[str, Any]:
     }
 
 
-def _test(step: StepResult, scores: bool) -> dict[str, Any]:
+def _test(step: StepResult, scores: bool) -> dict[str, object]:
     points = {"score": step.score, "max_score": step.points} if scores else {}
     return {
         "number": step.number,
@@ -83,5 +83,5 @@ def autolab(graded: Graded) -> str:
     return f"{page}\n{json.dumps(feedback)}\n{json.dumps({'scores': scores})}\n"
 
 
-def _case(part: Part) -> dict[str, Any]:
+def _case(part: Part) -> dict[str, object]:
     return {"passed": True} if part.passed else {"passed": False, "hint": part.said}

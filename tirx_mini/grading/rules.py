@@ -144,11 +144,11 @@ def load_rules(path: Path | None = None) -> Rules:
     return _Tables(source, _merged(_defaults(), given, source)).rules()
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> dict[str, object]:
     return tomllib.loads((files("tirx_mini.grading") / "grading.toml").read_text(encoding="utf-8"))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise RulesError(f"{path.name} cannot be read: {error}") from None
 
 
-def _merged(defaults: dict[str, Any], given: Mapping[str, object], source: str) -> dict[str, Any]:
+def _merged(defaults: dict[str, Any], given: Mapping[str, object], source: str) -> dict[str, object]:
     """Return the defaults' tables with the entries of `given` substituted."""
     merged = dict(defaults)
     for key, value in given.items():

@@ -58,7 +58,7 @@ class Block(Stmt):
         return tuple(map(BlockAxis, self.vars, self.domains, self.kinds))
 
     @property
-    def annotations(self) -> dict[str, Any]:
+    def annotations(self) -> dict[str, object]:
         """The attributes of the block, by name."""
         return dict(self.attrs)
 

@@ -203,7 +203,7 @@ class Buffer:
         """A pointer to the first element."""
         return AddressOf(HANDLE, self, tuple(const(0) for _ in self.shape))
 
-    def view(self, *shape: int | str | Sequence[int], layout: Any = None, dtype: str | None = None) -> Buffer:
+    def view(self, *shape: int | str | Sequence[int], layout: object = None, dtype: str | None = None) -> Buffer:
         """Return a view with another shape, layout or dtype: ``view(128, 64, …)`` or ``view((128, 64), …)``.
 
         One extent may be -1: as many elements as are left. Without a layout, the elements stay where they are:
@@ -216,12 +216,13 @@ class Buffer:
         dims: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         extents = self._inferred(tuple(int(e) for e in dims)) or self.shape
         kind = DataType(dtype) if dtype else self.dtype
-        if layout is None and self.layout is not None and kind == self.dtype:
-            layout = self.layout.reshape(extents)
-        if layout is not None and layout.shape != extents:
+        given: Any = layout
+        if given is None and self.layout is not None and kind == self.dtype:
+            given = self.layout.reshape(extents)
+        if given is not None and given.shape != extents:
             with suppress(ValueError):  # what does not fit is an error where the view is declared
-                layout = layout.reshape(extents)
-        return self._as(extents, kind, layout)
+                given = given.reshape(extents)
+        return self._as(extents, kind, given)
 
     def _as(self, shape: tuple[int, ...], dtype: DataType, layout: object) -> Buffer:
         name = f"{self.name}_view"

@@ -247,7 +247,7 @@ class Call(Expr):
     attrs: tuple[tuple[str, Any], ...] = ()
     written: Written | None = None
 
-    def attr(self, name: str, default: object = None) -> Any:
+    def attr(self, name: str, default: object = None) -> object:
         return dict(self.attrs).get(name, default)
 
 

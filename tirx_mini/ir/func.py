@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property, singledispatch
-from typing import Any, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from tirx_mini.records import dataclass, replace
 
@@ -15,6 +15,9 @@ from .span import Span
 from .stmt import AllocBuffer, Stmt, TensorMap, TileWrite
 from .text import node_text
 from .walk import Node, walk
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsItems
 
 _T = TypeVar("_T")
 
@@ -87,7 +90,7 @@ class Attributes(tuple[tuple[str, Any], ...]):
     def __contains__(self, name: object) -> bool:
         return name == "global_symbol" or any(key == name for key, _ in self) or super().__contains__(name)
 
-    def get(self, name: str, default: object = None) -> Any:
+    def get(self, name: str, default: object = None) -> object:
         """Return an attribute, or `default`."""
         return {**dict(self), "global_symbol": self.symbol}.get(name, default)
 
@@ -185,7 +188,7 @@ class PrimFunc:
         """Return the function without an attribute."""
         return replace(self, attrs=Attributes(pair for pair in self.attrs if pair[0] != attr_key))
 
-    def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
+    def specialize(self, param_map: SupportsItems[object, object]) -> PrimFunc:
         """Specialise the kernel for given values of symbolic extents and scalar parameters.
 
         param_map: numbers by variables or their names, and buffers (or shapes) by parameters or their names. A scalar
@@ -196,12 +199,13 @@ class PrimFunc:
         values: dict[Var, int] = {}
         for key, value in param_map.items():
             found = self._named(key)
+            given: Any = value
             if isinstance(found, Buffer):
-                shape = value.shape if isinstance(value, Buffer) else tuple(value)
+                shape = value.shape if isinstance(value, Buffer) else tuple(given)
                 pairs = zip(found.shape, shape, strict=True)
                 values |= {var: int(extent) for var, extent in pairs if isinstance(var, Var)}
             else:
-                values[found] = int(value)
+                values[found] = int(given)
         made = specialise(self, values)
         return replace(made, params=tuple(param for param in made.params if param not in values))
 

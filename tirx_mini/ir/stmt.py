@@ -228,7 +228,7 @@ class TileCall(Stmt):
     options: tuple[tuple[str, Any], ...] = ()
     scope: str | None = None
 
-    def option(self, name: str, default: object = None) -> Any:
+    def option(self, name: str, default: object = None) -> object:
         return dict(self.options).get(name, default)
 
 

@@ -79,7 +79,7 @@ class Mutator:
     def rebuild(self, node: Seq) -> Stmt: ...
     @overload
     def rebuild(self, node: _T) -> _T: ...
-    def rebuild(self, node: object) -> Any:
+    def rebuild(self, node: object) -> object:
         """Return `node` with all children visited."""
         if isinstance(node, Seq):
             stmts = [self.located(each) for each in node.stmts]
@@ -92,21 +92,23 @@ class Mutator:
                 changed[name] = new
         return _altered(node, changed) if changed else node
 
-    def field(self, value: Any) -> Any:
+    def field(self, value: _T) -> _T:
+        """Return the value of a field of a node, with every node in it visited."""
+        made: Any = value
         shape = SHAPES[type(value)]
         if shape == "expr":
-            return self.expr(value)
-        if shape == "stmt":
-            return self.stmt(value)
-        if shape == "buffer":
-            return self.buffer(value)
-        if shape == "range":
-            start, extent = self.expr(value.start), self.expr(value.extent)
-            return value if start is value.start and extent is value.extent else Range(start, extent)
-        if shape == "tuple":
-            items = [self.field(each) for each in value]
-            return value if all(map(is_, items, value)) else tuple(items)
-        return value
+            made = self.expr(made)
+        elif shape == "stmt":
+            made = self.stmt(made)
+        elif shape == "buffer":
+            made = self.buffer(made)
+        elif shape == "range":
+            start, extent = self.expr(made.start), self.expr(made.extent)
+            made = made if start is made.start and extent is made.extent else Range(start, extent)
+        elif shape == "tuple":
+            items = [self.field(each) for each in made]
+            made = made if all(map(is_, items, made)) else tuple(items)
+        return made
 
 
 Mutator.visitors = _Visitors(Mutator)

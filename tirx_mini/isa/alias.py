@@ -43,7 +43,7 @@ class Alias:
         """Return the instruction parameter that a parameter name denotes in a call by this name."""
         return self.parameters.get(name, name)
 
-    def value(self, value: object) -> Any:
+    def value(self, value: object) -> object:
         """Return the modifier value that a value denotes in a call by this name."""
         return self.values.get(value, value) if isinstance(value, str) else value
 

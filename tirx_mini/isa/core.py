@@ -32,7 +32,7 @@ from tirx_mini.wording import described
 from .alias import Alias
 from .facts import Facts, LaneResult, Scope
 from .fragments import with_registers
-from .machine import MBARRIER_VERBS, Blocking, DivergentThread
+from .machine import MBARRIER_VERBS, Blocking, DivergentThread, LanesT
 from .operands import (
     REGISTER_TYPES,
     Attribute,
@@ -155,14 +155,14 @@ class Instruction(Facts):
             text = text.replace("{." + name + "}", f".{name if value is True else value}" if value else "")
         return text
 
-    def result_type(self, operands: Sequence[Expr], attrs: Mapping[str, Any]) -> DataType | None:
+    def result_type(self, operands: Sequence[Expr], attrs: Mapping[str, object]) -> DataType | None:
         """Return the result type of a call, or None if it has no result."""
         if self.result is None:
             return None
         if self.carriers is not None:
             return DataType(REGISTER_TYPES[self.carriers(**attrs)[1]])
         if self.typed:
-            return DataType(attrs.get("returned") or REGISTER_TYPES[attrs[self.typed]])
+            return DataType(str(attrs.get("returned") or REGISTER_TYPES[str(attrs[self.typed])]))
         return self.result.dtype or (operands[0].dtype if operands else None)
 
     def register_counts(self, attrs: Mapping[str, object] | None = None) -> Mapping[str, int]:
@@ -202,7 +202,7 @@ class Instruction(Facts):
 
     def bind(
         self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias | None = None
-    ) -> tuple[tuple[Expr, ...], tuple[tuple[str, Any], ...]]:
+    ) -> tuple[tuple[Expr, ...], tuple[tuple[str, object], ...]]:
         """Return (operands, attributes) of a call; raises `TirxError` if the arguments do not fit the signature.
 
         Arguments fill the operands in order, then the modifiers; both may be passed by name. alias: the name by which
@@ -232,7 +232,7 @@ class Instruction(Facts):
             kind, _ = self.carriers(**dict(attributes))
             operands = [typed(each, kind, self.operands[-1].type, self.name) for each in operands]
         if self.typed:
-            kind = dict(attributes)[self.typed]
+            kind = str(dict(attributes)[self.typed])
             types = [*(o.type for o in fixed), *(self.operands[-1].type for _ in rest)]
             operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
         if self.sparse:
@@ -360,7 +360,7 @@ class Instruction(Facts):
 
     # -- executing in the simulator ------------------------------------------------------------------------------
 
-    def execute(self, gpu: object, thread: DivergentThread[Any], *operands: object, **attrs: object) -> Any:
+    def execute(self, gpu: object, thread: DivergentThread[LanesT], *operands: object, **attrs: object) -> object:
         """Execute the instruction for the active lanes of a warp; return a generator if it is `blocking`.
 
         A single-thread instruction whose operands differ among lanes is executed once for each group of lanes
@@ -372,7 +372,7 @@ class Instruction(Facts):
         return self.semantics(gpu, thread, *operands, **attrs)
 
     def _groups(
-        self, gpu: object, thread: DivergentThread[Any], operands: tuple[object, ...], attrs: Mapping[str, object]
+        self, gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...], attrs: Mapping[str, object]
     ) -> np.ndarray | None:
         results = None
         saved = thread.mask
@@ -386,7 +386,7 @@ class Instruction(Facts):
         return results
 
     def _blocking_groups(
-        self, gpu: object, thread: DivergentThread[Any], operands: tuple[object, ...], attrs: Mapping[str, object]
+        self, gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...], attrs: Mapping[str, object]
     ) -> Blocking:
         saved = thread.mask
         for mask, values in thread.agreeing(operands):

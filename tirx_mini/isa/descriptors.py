@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from tirx_mini.records import dataclass
 CHUNK = 16
 TCGEN05, WGMMA = "tcgen05", "wgmma"
 INSTRUCTION = "instruction"
+_Address = TypeVar("_Address", int, np.ndarray)
+
 START_BITS = 0x3FFF
 """The bits of a shared-memory descriptor with the operand's address, in units of 16 bytes."""
 """The descriptor kinds: matrix descriptors of tcgen05 and of wgmma, and tcgen05.mma's instruction descriptor."""
@@ -27,7 +29,7 @@ _SWIZZLE_CODES: Mapping[str, Mapping[int, int]] = {
 _SWIZZLE_SHIFT = {TCGEN05: 61, WGMMA: 62}
 
 
-def swizzle_bytes(address: Any, swizzle: int) -> Any:
+def swizzle_bytes(address: _Address, swizzle: int) -> _Address:
     """Return the swizzled address of a byte for a swizzle of 0, 32, 64 or 128 bytes."""
     mask = {0: 0, 32: 1, 64: 3, 128: 7}[swizzle]
     return address ^ ((address >> 7 & mask) << 4)

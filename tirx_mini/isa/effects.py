@@ -127,22 +127,23 @@ def addressed_widths(call: Call) -> Iterator[tuple[Buffer | None, int]]:
 
 def atomic_operation(call: Call) -> str:
     """Return the operation of an atomic instruction, such as "add"; compare-and-swap has no modifier for it."""
-    return call.attr("op", "cas")
+    return str(call.attr("op", "cas"))
 
 
 def _width(entry: Instruction, call: Call) -> int:
-    return DataType(REGISTER_TYPES[call.attr(entry.typed)]).itemsize
+    return DataType(REGISTER_TYPES[str(call.attr(entry.typed))]).itemsize
 
 
 def _computed_width(entry: Instruction, operand: Operand, call: Call) -> int:
     """Return the bytes accessed at a computed address: the size of the access type, or the maximum."""
     if entry.typed:
-        words = call.attr("vec") or "1"
+        words = str(call.attr("vec") or "1")
         return _width(entry, call) * int(words.removeprefix("v"))
     if operand.type.kind is OperandKind.MBARRIER:
         return MBARRIER_BYTES
     whole = entry.completion is not None or entry.registers is not None
-    return int(call.attr("bytes") or (ROW_BYTES if whole else WORD_BYTES))
+    count = call.attr("bytes")
+    return count if isinstance(count, int) and count else ROW_BYTES if whole else WORD_BYTES
 
 
 MBARRIER_BYTES, ROW_BYTES, WORD_BYTES = 8, 16, 4

@@ -6,12 +6,15 @@ PTX ISA: "Alternate Floating-Point Data Formats"; the rounding modes are those o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tirx_mini.records import dataclass
 
+Floats = np.ndarray | np.floating | float
+"""A floating-point number, or an array of them."""
+_Numbers = TypeVar("_Numbers", bound="np.ndarray | np.floating | float")
 Calculation = (
     Callable[[Any], Any]
     | Callable[[Any, Any], Any]
@@ -98,12 +101,13 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
     return functions[rounding](values)
 
 
-def flushed(numbers: Any) -> Any:
+def flushed(numbers: _Numbers) -> _Numbers:
     """Replace subnormal float32 numbers by zeros of the same sign."""
-    return where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
+    found: Any = where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
+    return found
 
 
-def sum_to_odd(a: Any, b: Any) -> Any:
+def sum_to_odd(a: Floats, b: Floats) -> np.ndarray:
     """Return the sum of two float64 numbers, rounded to odd, so that rounding it to float32 equals the exact rounding.
 
     A sum that float64 cannot hold becomes the one of its two neighbours whose last bit is set ("rounding to odd").
@@ -149,17 +153,17 @@ def power_values(words: np.ndarray) -> np.ndarray:
     return np.where(words == 0xFF, np.nan, np.ldexp(1.0, words - 127))
 
 
-def least(a: Any, b: Any) -> Any:
+def least(a: Floats, b: Floats) -> Floats:
     """Return the smaller float; a number is preferred to NaN, and -0 is less than 0 (PTX ISA: "min")."""
     found = np.fmin(a, b)
     return found if np.all(found) else _with_zeros(found, a, b, -(np.negative(a) - b))
 
 
-def greatest(a: Any, b: Any) -> Any:
+def greatest(a: Floats, b: Floats) -> Floats:
     """Return the greater float; a number is preferred to NaN, and 0 is greater than -0 (PTX ISA: "max")."""
     found = np.fmax(a, b)
     return found if np.all(found) else _with_zeros(found, a, b, np.add(a, b))
 
 
-def _with_zeros(found: Any, a: Any, b: Any, zeros: Any) -> Any:
+def _with_zeros(found: Floats, a: Floats, b: Floats, zeros: Floats) -> Floats:
     return where(np.equal(a, 0) & np.equal(b, 0), zeros, found)[()]

@@ -14,7 +14,7 @@ Long because the verbs form one list, which authors of a machine read from begin
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ Blocking = Iterable[object]
 """The result of a blocking body or verb, which yields the reasons for which the warp waits."""
 Addresses = int | np.ndarray
 """A byte address shared by all lanes, or one address for each lane, int64[32]."""
+
+Loaded = np.ndarray | np.generic | int
+"""A number that memory holds, or one for each lane."""
 
 FaultKind = Literal["illegal-instruction", "bad-descriptor", "misaligned-access"]
 """The finding kinds for operands that violate a rule of the PTX ISA."""
@@ -68,7 +71,7 @@ class DivergentThread(Protocol[LanesT]):
 
     mask: LanesT
 
-    def agreeing(self, operands: Sequence[object], /) -> Iterator[tuple[LanesT, tuple[Any, ...]]]:
+    def agreeing(self, operands: Sequence[object], /) -> Iterator[tuple[LanesT, tuple[object, ...]]]:
         """Yield groups of active lanes with equal operands, each with its operands as scalars."""
         ...
 
@@ -284,7 +287,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- accesses with a memory order
 
-    def load_memory(self, thread: ThreadT, access: MemoryAccess, address: Addresses, /) -> Any:
+    def load_memory(self, thread: ThreadT, access: MemoryAccess, address: Addresses, /) -> Loaded:
         """Return the value at an address: a number, or an array of 32 lanes if addresses differ."""
         ...
 
@@ -308,7 +311,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     def update_memory(
         self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object, /
-    ) -> Any:
+    ) -> np.ndarray:
         """Update memory atomically in each active lane; return the old values. compare: for op = "cas"."""
         ...
 
@@ -509,7 +512,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
 
     # -- the rest
 
-    def shuffle(self, thread: ThreadT, value: object, source: np.ndarray, mask: object = None, /) -> Any:
+    def shuffle(self, thread: ThreadT, value: Value, source: np.ndarray, mask: object = None, /) -> Value:
         """Return in each lane the value of the lane that `source`, int[32], names.
 
         mask: the lanes that execute the shuffle, None for the whole warp. Values of other lanes are unknown.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from textwrap import indent
-from typing import Any
 
 from tirx_mini.hardware import ISSUE_CYCLES
 
@@ -22,7 +21,7 @@ _EXAMPLES = {"dim": 2, "n": 128}
 """The values of modifiers without default that determine the PTX text."""
 
 
-def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple[str, Any]]:
+def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple[str, object]]:
     """Yield the name and default of each parameter of a call under the name `alias`, `...` if required.
 
     A variadic operand has a star before its name. Parameters that the alias fixes are omitted.
@@ -39,7 +38,7 @@ def parameters(entry: Instruction, alias: Alias | None = None) -> Iterator[tuple
             yield attribute.name, ... if attribute.required else attribute.default
 
 
-def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
+def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, object]]:
     """Yield the parameters of an alias with its own order; those before a required parameter have no default."""
     defaults = {a.name: ... if a.required else a.default for a in entry.attributes} | dict(alias.defaults)
     order = [
@@ -50,7 +49,7 @@ def _ordered(entry: Instruction, alias: Alias) -> Iterator[tuple[str, Any]]:
     yield from ((name, default if place > last else ...) for place, (name, default) in enumerate(order))
 
 
-def _first(values: tuple[object, ...]) -> Any:
+def _first(values: tuple[object, ...]) -> object:
     return None if values[0] is ... else values[0]
 
 

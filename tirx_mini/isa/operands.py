@@ -251,7 +251,7 @@ class Barriers(Protocol):
         ...
 
 
-def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
+def at_barrier(value: object, needed: str, only_barriers: bool = True) -> object:
     """Return a pointer to the barrier of an object or buffer that holds one; return other values unchanged.
 
     needed: the first clause of the message, as in "'bar' of mbarrier.arrive needs an mbarrier".
@@ -259,6 +259,7 @@ def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
 
     Raises `TirxError` for several barriers, and for a buffer of another type.
     """
+    given: Any = value
     if isinstance(value, Buffer):
         if not only_barriers or value.scope != "shared":
             return value
@@ -267,7 +268,7 @@ def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
             raise TirxError(message, hint=f'write {value.name} = pool.alloc((STAGES,), "uint64")', about=value)
         name, count, first = value.name, value.size, [0] * value.ndim
     elif hasattr(value, "depth") and hasattr(value, "ptr_to"):
-        barriers: Barriers = value
+        barriers: Barriers = given
         name, count, first = barriers.name, barriers.depth, [0]
     else:
         return value
@@ -275,7 +276,7 @@ def at_barrier(value: Any, needed: str, only_barriers: bool = True) -> Any:
         stage = ", ".join(["stage", *"ijkl"][: len(first)])
         message = f"{needed}, but {described(value)} holds {count}, one for each stage"
         raise TirxError(message, hint=f"write {name}.ptr_to([{stage}])", about=value)
-    return value.ptr_to(first)
+    return given.ptr_to(first)
 
 
 REGISTER_TYPES: Mapping[str, str] = {
@@ -319,8 +320,8 @@ class Attribute:
     """
 
     name: str
-    default: Any
-    choices: tuple[Any, ...] | None
+    default: object
+    choices: tuple[object, ...] | None
     counts: bool = False
     texts: bool = False
     flags: bool = False
@@ -330,7 +331,7 @@ class Attribute:
         """Return whether calls must provide a value."""
         return self.default is inspect.Parameter.empty
 
-    def convert(self, value: object, instruction: str) -> Any:
+    def convert(self, value: object, instruction: str) -> object:
         """Convert `value` to the modifier's type; raises `TirxError`, which names `instruction`."""
         if isinstance(value, Expr):
             known = getattr(value, "value", None)

@@ -163,7 +163,7 @@ def min3_f32(gpu: Machine, thread: Thread, a: f32, b: f32, c: f32, *, ftz: bool 
     return _extreme(least, nan, ftz, a, b, c)
 
 
-def _bfloats(function: Callable[[Any, Any], Any], nan: bool, *values: object) -> Any:
+def _bfloats(function: Callable[[Any, Any], object], nan: bool, *values: object) -> Any:
     """Return the least or greatest numbers of bfloat16 pairs, in 32 bits."""
     words = [np.atleast_1d(np.asarray(value)).astype(np.uint64) for value in values]
     halves: list[np.ndarray] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
-from typing import Any
 
 from tirx_mini.guests import frontends, resolve
 from tirx_mini.ir import HANDLE, Call, Expr, PrimFunc, Span, Stmt, TirxError, Written, instruction_path, walk
@@ -73,7 +72,7 @@ class Overloads:
 
     def guarded(
         self, *args: object, span: Span | None = None, as_written: bool = False, **kwargs: object
-    ) -> tuple[Call, Any]:
+    ) -> tuple[Call, object]:
         """Return a call and its execution condition (`Alias.guard`), or None if it is unconditional."""
         error: TirxError | None = None
         entries = self.entries
@@ -95,7 +94,7 @@ class Overloads:
         raise error.at(span)
 
 
-def _without_guard(kwargs: Mapping[str, object], alias: Alias) -> tuple[dict[str, Any], Any]:
+def _without_guard(kwargs: Mapping[str, object], alias: Alias) -> tuple[dict[str, object], object]:
     """Split the arguments of a call from its guard, which is None without a condition."""
     given = dict(kwargs)
     (always,) = alias.order[alias.guard]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -166,7 +166,12 @@ def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescri
     return layout, (descriptor & START_BITS) << 4
 
 
-def decoded(thread: Thread, operand: str, decode: Callable[..., object], *word: object, what: str = "an MMA") -> Any:
+Decoded = TypeVar("Decoded")
+
+
+def decoded(
+    thread: Thread, operand: str, decode: Callable[..., Decoded], *word: object, what: str = "an MMA"
+) -> Decoded:
     """Return the decoded word; raises a fault if `decode` raises `ValueError`. operand: of `what`, for the message."""
     try:
         return decode(*word)

@@ -173,7 +173,9 @@ class TMEMPool:
         """
         return self._operand("A", shape, dtype, cols, M=M, cta_group=cta_group, ws=ws, sparse=sparse)
 
-    def _operand(self, operand: str, shape: Sequence[int], dtype: Any, cols: int | None, **instruction: Any) -> Buffer:
+    def _operand(
+        self, operand: str, shape: Sequence[int], dtype: object, cols: int | None, **instruction: Any
+    ) -> Buffer:
         try:
             layout = tmem_mma_operand_layout(operand, shape, dtype, **instruction)
         except LayoutError as error:

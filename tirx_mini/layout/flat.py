@@ -10,7 +10,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tirx_mini.records import replace
 from tirx_mini.wording import described
@@ -22,6 +22,9 @@ from .spec import Dim, Iter, Spec, coalesce, ravel, still
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_Flat = TypeVar("_Flat", bound="Flat")
+Either: TypeAlias = "Flat | FlatSwizzle"
 
 
 class Flat:
@@ -45,12 +48,15 @@ class Flat:
         def with_dims(self, dims: Sequence[Dim]) -> Self: ...
         def simplify(self) -> Self: ...
         def cosize(self, axis: Axis = m) -> int: ...
+        @property
+        def linear(self) -> Flat: ...
         def size(self, axis: Axis | str | None = None) -> int: ...
 
     @classmethod
     def from_iters(
-        cls, shard: Sequence[Iter] = (), replica: Sequence[Iter] = (), offset: Mapping[Any, int] | None = None
-    ) -> Self:
+        cls, shard: Sequence[Iter] = (), replica: Sequence[Iter] = (),
+        offset: Mapping[Axis, int] | Mapping[str, int] | None = None,
+    ) -> Self:  # fmt: skip
         """Create a layout with one dimension per iter."""
         places = {Axis.get(axis) if isinstance(axis, str) else axis: at for axis, at in (offset or {}).items()}
         strides = tuple(Stride(at, axis) for axis, at in places.items() if not is_zero(at))
@@ -164,38 +170,34 @@ class Flat:
             made = made + Stride(place, axis)
         return type(self)(made)
 
-    def is_tile_inner(
-        self, tile_layout: object, tiled_shape: Sequence[int], inner_shape: Sequence[int]
-    ) -> Any:
+    def is_tile_inner(self, tile_layout: Either, tiled_shape: Sequence[int], inner_shape: Sequence[int]) -> Self | None:
         """Return the layout `outer` for which ``self.tile(outer, …)`` is `tile_layout`, or None."""
         rest = self.is_direct_sum_right(tile_layout, _interleaved(tiled_shape, inner_shape, False), inner_shape)
         return None if rest is None else _unscaled(rest, {axis: _reach(self, axis) for axis in rest.axes})
 
     def is_tile_outer(
-        self, tile_layout: Any, tiled_shape: Sequence[int], outer_shape: Sequence[int]
-    ) -> Any:
+        self, tile_layout: Either, tiled_shape: Sequence[int], outer_shape: Sequence[int]
+    ) -> Either | None:
         """Return the layout `inner` for which ``inner.tile(self, …)`` is `tile_layout`, or None."""
         shape = _interleaved(tiled_shape, outer_shape, True)
-        inner = _parts(tile_layout.linear, shape, 1)
-        if inner is None:
+        if (inner := _parts(tile_layout.linear, shape, 1)) is None:
             return None
-        spans = {axis: _reach(inner, axis) for axis in self.axes}
-        return _scaled(self, spans).is_direct_sum_left(tile_layout, shape, outer_shape)
+        large = _scaled(self, {axis: _reach(inner, axis) for axis in self.axes})
+        return large.is_direct_sum_left(tile_layout, shape, outer_shape)
 
     def is_direct_sum_right(
-        self, sum_layout: Any, interleaved_shape: Sequence[int], right_shape: Sequence[int]
-    ) -> Any:
+        self, sum_layout: Either, interleaved_shape: Sequence[int], right_shape: Sequence[int]
+    ) -> Self | None:
         """Return the layout `left` for which ``self.direct_sum(left, …)`` is `sum_layout`, or None."""
-        if sum_layout.linear is not sum_layout:  # the right addend of a swizzled sum is swizzled
-            return None
-        return _other_part(self, sum_layout, interleaved_shape, right_shape, own=1)
+        swizzled = isinstance(sum_layout, FlatSwizzle)  # then the right addend is, too
+        return None if swizzled else _other_part(self, sum_layout, interleaved_shape, right_shape, own=1)
 
     def is_direct_sum_left(
-        self, sum_layout: Any, interleaved_shape: Sequence[int], left_shape: Sequence[int]
-    ) -> Any:
+        self, sum_layout: Either, interleaved_shape: Sequence[int], left_shape: Sequence[int]
+    ) -> Either | None:
         """Return the layout `right` for which ``right.direct_sum(self, …)`` is `sum_layout`, or None."""
         rest = _other_part(self, sum_layout.linear, interleaved_shape, left_shape, own=0)
-        return rest if rest is None or sum_layout.linear is sum_layout else sum_layout.with_tile(rest)
+        return sum_layout.with_tile(rest) if rest is not None and isinstance(sum_layout, FlatSwizzle) else rest
 
     def slice(self, shape: Sequence[int], region: Sequence[object]) -> Self | None:
         """Slice the layout, viewed in `shape`, by `region`: one (begin, end) or `Range` per dimension.
@@ -251,6 +253,8 @@ class FlatSwizzle:
         swizzle: Any
         tile_layout: Any
 
+        @property
+        def linear(self) -> Flat: ...
         def with_tile(self, tile: Any) -> Self: ...
 
     @property
@@ -293,7 +297,7 @@ class FlatSwizzle:
         """Apply `TileLayout.apply_to_shape` to the tile."""
         return self.tile_layout.apply_to_shape(coord, input_shape)
 
-    def tile(self, outer: object, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
+    def tile(self, outer: Flat, outer_shape: Sequence[int], inner_shape: Sequence[int]) -> Self:
         """Tile copies of the layout, as `TileLayout.tile`."""
         return self.with_tile(self.tile_layout.tile(outer, outer_shape, inner_shape))
 
@@ -301,23 +305,21 @@ class FlatSwizzle:
         """Repeat this layout, of `current_shape`, in row-major order until it fills `to_shape`."""
         return self.with_tile(self.tile_layout.tile_to(to_shape, current_shape))
 
-    def direct_sum(self, left: object, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
+    def direct_sum(self, left: Flat, left_shape: Sequence[int], right_shape: Sequence[int]) -> Self:
         """Return the direct sum, as `TileLayout.direct_sum`."""
         return self.with_tile(self.tile_layout.direct_sum(left, left_shape, right_shape))
 
-    def is_tile_inner(
-        self, tile_layout: Any, tiled_shape: Sequence[int], inner_shape: Sequence[int]
-    ) -> Any:
+    def is_tile_inner(self, tile_layout: Either, tiled_shape: Sequence[int], inner_shape: Sequence[int]) -> Flat | None:
         """Invert tiling, as `TileLayout.is_tile_inner`."""
-        if self.swizzle != getattr(tile_layout, "swizzle", None):
+        if not isinstance(tile_layout, FlatSwizzle) or self.swizzle != tile_layout.swizzle:
             return None
         return self.tile_layout.is_tile_inner(tile_layout.tile_layout, tiled_shape, inner_shape)
 
     def is_direct_sum_right(
-        self, sum_layout: Any, interleaved_shape: Sequence[int], right_shape: Sequence[int]
-    ) -> Any:
+        self, sum_layout: Either, interleaved_shape: Sequence[int], right_shape: Sequence[int]
+    ) -> Flat | None:
         """Invert a direct sum, as `TileLayout.is_direct_sum_right`."""
-        if self.swizzle != getattr(sum_layout, "swizzle", None):
+        if not isinstance(sum_layout, FlatSwizzle) or self.swizzle != sum_layout.swizzle:
             return None
         return self.tile_layout.is_direct_sum_right(sum_layout.tile_layout, interleaved_shape, right_shape)
 
@@ -390,7 +392,7 @@ def _interleaved(whole_shape: Sequence[int], part: Sequence[int], part_first: bo
     return [extent for one, rest in pairs for extent in ((one, rest) if part_first else (rest, one))]
 
 
-def _parts(layout: Any, interleaved: Sequence[int], which: int) -> Any:
+def _parts(layout: _Flat, interleaved: Sequence[int], which: int) -> _Flat | None:
     """Return every second dimension of a reshaped layout without copies, or None if an extent splits an iter."""
     try:
         dims = layout.reshape(interleaved).dims[which::2]
@@ -400,8 +402,8 @@ def _parts(layout: Any, interleaved: Sequence[int], which: int) -> Any:
 
 
 def _other_part(
-    part: Any, whole_layout: Any, interleaved: Sequence[int], shape: Sequence[int], own: int
-) -> Any:
+    part: _Flat, whole_layout: Flat, interleaved: Sequence[int], shape: Sequence[int], own: int
+) -> _Flat | None:
     """Return the rest of a sum without `part`, which has every second dimension from `own` on, or None."""
     try:
         dims = whole_layout.reshape(interleaved).dims
@@ -419,13 +421,13 @@ def _other_part(
     return part.from_iters([it for dim in dims[1 - own :: 2] for it in dim], copies, offset)
 
 
-def _reach(layout: Any, axis: Axis) -> int:
+def _reach(layout: Flat, axis: Axis) -> int:
     """Return the distance between a layout's copies along an axis: its span, or 1 if only copies lie along it."""
     moves = any(it.axis == axis and it.extent > 1 for it in layout.iters)
     return layout.cosize(axis) if moves else 1
 
 
-def _scaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
+def _scaled(layout: _Flat, factors: Mapping[Axis, int]) -> _Flat:
     """Multiply each stride by the factor of its axis, keeping the offset."""
 
     def scaled(it: Iter) -> Iter:
@@ -435,7 +437,7 @@ def _scaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
     return type(layout)(Spec(dims, tuple(map(scaled, layout.replica)), layout.spec.offset))
 
 
-def _unscaled(layout: Any, factors: Mapping[Axis, int]) -> Any:
+def _unscaled(layout: _Flat, factors: Mapping[Axis, int]) -> _Flat | None:
     """Divide each stride by the factor of its axis, or return None if that leaves a remainder."""
     moving = [it for it in (*layout.iters, *layout.replica) if it.extent > 1]
     if any(it.stride % factors.get(it.axis, 1) for it in moving):

@@ -72,7 +72,7 @@ class CompileCache:
 
 
 @lru_cache(maxsize=4)
-def _opened(directory: Path, max_bytes: int) -> Any:
+def _opened(directory: Path, max_bytes: int) -> object:
     """Open cuda.core's store in a directory; opening reads the metadata of every file in it."""
     return load("cuda.core.utils").FileStreamProgramCache(directory, max_size_bytes=max_bytes)
 

@@ -71,7 +71,7 @@ class Launcher:
         self._position = {param: index for index, param in enumerate(kernel.func.params)}
         self._tensors_only = all(isinstance(param, Buffer) for param in kernel.func.params)
         self._driver = load("cuda.bindings.driver")
-        library: Any = driver_library()
+        library: object = driver_library()
         self._queue: Callable[..., int] = getattr(library, "cuLaunchKernelEx", None)  # type: ignore[assignment]
         self._loaded: Any = None
         self._functions: dict[int, ctypes.c_void_p] = {}
@@ -224,7 +224,7 @@ def _current() -> tuple[Callable[[], int], Callable[[int], int]]:
     return torch._C._cuda_getDevice, torch._C._cuda_getCurrentRawStream  # pyright: ignore[reportPrivateUsage]
 
 
-def _identity(arg: Any) -> Any:
+def _identity(arg: Any) -> object:
     """Return the properties of an argument that determine its binding: of a number, also in a 0-d tensor, its value."""
     try:
         place = arg.data_ptr(), arg.dtype, arg.shape, arg.stride(), arg.is_cuda
@@ -238,7 +238,7 @@ def _identity(arg: Any) -> Any:
     return place if place[2] else (place, arg.item())
 
 
-def _map_storage(tensor_map: Any) -> Any:
+def _map_storage(tensor_map: Any) -> object:
     """Return a copy of a `CUtensorMap` in memory that the binding owns."""
     storage = (ctypes.c_uint8 * BYTES)()
     ctypes.memmove(storage, int(tensor_map.getPtr()), BYTES)

@@ -137,7 +137,7 @@ def _time(payload: tuple[Kernel, list[Any], int]) -> Generator[None, None, float
         return sorted(graph.ms() for _ in range(REPLAYS))[REPLAYS // 2]
 
 
-def _on_device(packed: list[Any]) -> list[Any]:
+def _on_device(packed: list[Any]) -> list[object]:
     """Return the arguments on the child's GPU, after all copies have finished."""
     import torch
 
@@ -180,7 +180,7 @@ class _Bytes:
         data = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
         return _Bytes(data, str(value.dtype).removeprefix("torch."), tuple(value.shape))
 
-    def on_device(self) -> Any:
+    def on_device(self) -> object:
         import torch
 
         return torch.from_numpy(self.data).to("cuda").view(getattr(torch, self.dtype)).reshape(self.shape)

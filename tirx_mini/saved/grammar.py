@@ -173,7 +173,7 @@ def _among(names: Any) -> Check:
 
 
 def a(*classes: type) -> Check:
-    def check(value: object) -> Any:
+    def check(value: object) -> object:
         need(isinstance(value, classes), " or ".join(each.__name__ for each in classes))
         return value
 
@@ -181,7 +181,7 @@ def a(*classes: type) -> Check:
 
 
 def _many(item: Check) -> Check:
-    def check(value: Any) -> tuple[Any, ...]:
+    def check(value: Any) -> tuple[object, ...]:
         need(isinstance(value, tuple), "a list")
         return tuple(map(item, value))
 
@@ -192,7 +192,7 @@ def optional(check: Check) -> Check:
     return lambda value: None if value is None else check(value)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Check the value of an option or modifier: a node, a number, a word, or a tuple of them."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))

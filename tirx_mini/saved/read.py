@@ -58,7 +58,7 @@ def load_json(text: str | bytes, files: Mapping[str, str] | None = None) -> Prim
     return _Reader(data, files).func()
 
 
-def _refuse(message: str) -> Any:
+def _refuse(message: str) -> object:
     raise ValueError(message)
 
 
@@ -116,7 +116,7 @@ class _Reader:
                 raise Unexpected(f".{name}: expected {error}") from None
         return _Loaded(self._made(cls, given), _depth(cls, depths))
 
-    def _made(self, cls: type, given: dict[str, Any]) -> Any:
+    def _made(self, cls: type, given: dict[str, Any]) -> object:
         required = {name for name in GRAMMAR[cls] if defaults(cls).get(name, MISSING) is MISSING}
         if missing := sorted(required - given.keys()):
             raise Unexpected(f": {cls.__name__} needs {', '.join(missing)}")

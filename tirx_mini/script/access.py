@@ -256,7 +256,7 @@ def _element(owner: Any, key: Any) -> Any:
     return owner[key]
 
 
-def _part_about(value: Any, node: ast.expr, key: Any) -> ast.expr | None:
+def _part_about(value: object, node: ast.expr, key: Any) -> ast.expr | None:
     """Return the syntax of the index with this value among the indices of a subscript."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
     values = key if isinstance(node, ast.Tuple) else [key]

@@ -166,7 +166,8 @@ class Evaluator(Reader):
         return self.call(node, function, args, kwargs, names)
 
     def call(
-        self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str] = ()
+        self, node: ast.expr, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any],
+        names: Sequence[str] = ()
     ) -> Any:
         """Call ``function(*args, **kwargs)`` at `node`."""
         span = self.span(node)
@@ -232,7 +233,7 @@ class Evaluator(Reader):
                 'print it on the GPU with `Tx.cuda.printf("%d\\n", value)`, or make text of Python values only',
             )
 
-    def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[Any]:
+    def _items(self, nodes: Sequence[ast.expr], names: Sequence[str] = ()) -> list[object]:
         """Evaluate a list of expressions, unpacking starred ones."""
         values: list[Any] = []
         for node in nodes:

@@ -120,7 +120,8 @@ def _event(
 
 
 def timer_start(
-    event_type: object, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    event_type: object, profiler_buffer: object, profiler_tag: object, profiler_write_offset: object,
+    profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
     """Record the start of an event."""
@@ -131,7 +132,8 @@ def timer_start(
 
 
 def timer_end(
-    event_type: object, profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any,
+    event_type: object, profiler_buffer: object, profiler_tag: object, profiler_write_offset: object,
+    profiler_write_stride: Any,
     leader_cond: Any,
 ) -> None:  # fmt: skip
     """Record the end of an event."""
@@ -142,7 +144,8 @@ def timer_end(
 
 
 def timer_finalize(
-    profiler_buffer: Any, profiler_tag: Any, profiler_write_offset: Any, profiler_write_stride: Any, leader_cond: Any
+    profiler_buffer: object, profiler_tag: object, profiler_write_offset: object, profiler_write_stride: Any,
+    leader_cond: Any
 ) -> None:
     """Record the end of the profile."""
     _event(

@@ -121,7 +121,7 @@ def issuer(overloads: Overloads) -> Callable[..., Call | None]:
 
     differing = TVM_DEFAULTS.get(overloads.path)
 
-    def issue(*args: Any, **kwargs: Any) -> Call | None:
+    def issue(*args: object, **kwargs: Any) -> Call | None:
         inner = next((name for name in _INNER if name in kwargs), None)
         if inner is not None:
             raise TirxError(f"`Tx.{overloads.path}` has no parameter `{inner}`")

@@ -50,7 +50,7 @@ class Jit:
         __tracebackhide__ = True
         return reading(self.function, self.caller, self._given(values), self.attrs)
 
-    def _given(self, values: Mapping[str, object]) -> Mapping[str, Any]:
+    def _given(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """Return all compile-time parameters with their values, given or default."""
         arguments = source_of(self.function).node.args
         every = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
@@ -71,14 +71,14 @@ class Jit:
         )
 
 
-def _defaults(function: Callable[..., object], arguments: ast.arguments) -> dict[str, Any]:
+def _defaults(function: Callable[..., object], arguments: ast.arguments) -> dict[str, object]:
     names = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args)]
     positional = function.__defaults__ or ()
     return dict(zip(names[len(names) - len(positional) :], positional, strict=True)) | (function.__kwdefaults__ or {})
 
 
 @overload
-def jit(function: Callable[..., Any]) -> Jit: ...
+def jit(function: Callable[..., object]) -> Jit: ...
 @overload
 def jit(
     *,

@@ -23,7 +23,7 @@ _DTYPE_NAMES = ("int32", "int64", "uint32", "uint64", "float16", "bfloat16", "fl
 
 
 @overload
-def prim_func(function: Callable[..., Any]) -> PrimFunc: ...
+def prim_func(function: Callable[..., object]) -> PrimFunc: ...
 @overload
 def prim_func(
     *,
@@ -163,7 +163,7 @@ class _Parameters:
         for arg, kind in rest:  # their types may name compile-time parameters
             self._runtime(arg, self._annotation(arg, kind))
 
-    def _constexpr(self, arg: ast.arg) -> Any:
+    def _constexpr(self, arg: ast.arg) -> object:
         span = self.executor.span(arg)
         if self.given is None:
             raise TirxError(
@@ -214,7 +214,7 @@ class _Parameters:
                 self.executor.env.names[part.id] = Bound(var, span)
         return self.executor.eval(node)
 
-    def _annotation(self, arg: ast.arg, kind: object) -> Any:
+    def _annotation(self, arg: ast.arg, kind: object) -> object:
         """Return the type given by an annotation, evaluating string annotations."""
         if not isinstance(kind, str) or arg.annotation is None:
             return kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.ir import (
     PARALLEL,
@@ -100,7 +99,7 @@ def thread_binding(
     return replace(loop(THREAD, _stepped(bounds, None, dtype)), thread=thread)
 
 
-def _stepped(bounds: tuple[object, ...], step: int | None, dtype: str | None = None) -> tuple[Any, ...]:
+def _stepped(bounds: tuple[object, ...], step: int | None, dtype: str | None = None) -> tuple[object, ...]:
     """Return the bounds and step of a loop, converted to the type of its variable."""
     given = bounds if step is None or len(bounds) == 3 else (0, *bounds, step)[-3:]
     if dtype is None:

@@ -135,7 +135,7 @@ def foreign(
 
 
 def _refused(
-    error: Exception, span: Span, function: Any, written: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    error: Exception, span: Span, function: Any, written: str, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> TirxError:
     """Return the error page for a function of this package that fails on its arguments."""
     hint = signature_hint(function, written)

@@ -16,11 +16,11 @@ from tirx_mini.ir import Expr, as_expr, binary, const, magnitude, unary
 from .handles import data_type
 
 
-def _of_all(op: str, *values: object) -> Any:
+def _of_all(op: str, *values: object) -> object:
     return reduce(partial(binary, op), values)
 
 
-def _quotient(a: object, b: object) -> Any:
+def _quotient(a: object, b: object) -> object:
     """Return ``T.Div``, which truncates for non-negative integers, as in indices."""
     whole = as_expr(a).dtype.is_integer and as_expr(b).dtype.is_integer
     return binary("//" if whole else "/", a, b)

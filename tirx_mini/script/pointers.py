@@ -89,7 +89,8 @@ def decl_scalar(
     return builder.declare(moved(view, place))
 
 
-def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides: Any = None, elem_offset: Any = None,
+def buffer(shape: Shape, dtype: DTypeLike = "float32", data: object = None, strides: Any = None,
+           elem_offset: object = None,
            byte_offset: int | None = None, scope: str = "global", align: int = 0, offset_factor: int = 0,
            layout: Any = None, allocated_addr: Any = None, buffer_name: str = "") -> Any:  # fmt: skip
     """Return a view of the storage at `data`, or without it an argument type, as ``T.Buffer(shape, dtype)``."""
@@ -100,7 +101,7 @@ def buffer(shape: Shape, dtype: DTypeLike = "float32", data: Any = None, strides
 
 
 def tmem(
-    shape: Shape, dtype: DTypeLike = "float32", *args: object, allocated_addr: Any = None, **options: Any
+    shape: Shape, dtype: DTypeLike = "float32", *args: object, allocated_addr: object = None, **options: Any
 ) -> Buffer:
     """Declare tensor memory at the address that tcgen05.alloc wrote, as `decl_buffer`."""
     return alloc_buffer(shape, dtype, "tmem", allocated_addr=allocated_addr, **options)

@@ -29,7 +29,7 @@ def primitive_of(name: str, scope: str | None) -> Any:
     if op is None:
         raise unknown("Tx" if scope is None else f"Tx.{scope}", name, did_you_mean(name, [*OPS, *SPELLINGS]))
 
-    def primitive(*args: object, **kwargs: object) -> Any:
+    def primitive(*args: object, **kwargs: object) -> object:
         if name == "cast" and len(args) == 2 and not isinstance(args[1], (Buffer, Expr)):
             return convert(data_type(args[1]), args[0])  # T.cast(value, "float32") converts a value
         if name in MATH and scope is None and not kwargs and _is_function(name, args):
@@ -49,7 +49,7 @@ def primitive_of(name: str, scope: str | None) -> Any:
     return primitive
 
 
-def _composite(name: str, scope: str | None) -> Any:
+def _composite(name: str, scope: str | None) -> object:
     """Return a composite primitive, bound to an execution scope."""
     function = COMPOSITES[name]
 
@@ -99,7 +99,7 @@ class Tiles:
         return [*OPS, *SPELLINGS, *COMPOSITES, *SCOPE_NAMES]
 
 
-def _extreme(op: str, values: Sequence[object], options: Mapping[str, object]) -> Any:
+def _extreme(op: str, values: Sequence[object], options: Mapping[str, object]) -> object:
     """Return the smallest or largest value, or for tiles emit the reduction ``Tx.max(dst, src)``."""
     if options or any(isinstance(value, (Buffer, Region)) for value in values):
         return primitive_of(f"reduce_{op}", None)(*values, **options)

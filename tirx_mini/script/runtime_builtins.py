@@ -15,7 +15,7 @@ def runtime_builtin(function: object) -> Any:
 
 
 def _extreme(op: str, plain: Callable[..., object]) -> Callable[..., Any]:
-    def pick(*args: Any, **options: object) -> Any:
+    def pick(*args: Any, **options: object) -> object:
         values = list(args[0]) if len(args) == 1 else list(args)
         if options or not any(isinstance(v, Expr) for v in values):
             return plain(*args, **options)
@@ -27,7 +27,7 @@ def _extreme(op: str, plain: Callable[..., object]) -> Callable[..., Any]:
     return pick
 
 
-def _absolute(value: Any) -> Any:
+def _absolute(value: Any) -> object:
     return binary("max", value, -value) if isinstance(value, Expr) else abs(value)
 
 

@@ -80,7 +80,7 @@ class Spelt:
         builder.emit(If(as_bool(pred), builder.body(guarded)))
         return None
 
-    def _issued(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def _issued(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> object:
         operation, wide = scalar(self._opcode), _WIDE.fullmatch(self._opcode)
         if wide is not None:
             return _wide_words(wide, args, self._issue)

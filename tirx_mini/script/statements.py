@@ -314,7 +314,7 @@ class StatementExecutor(Assigner):
         if isinstance(target, ast.Name):
             self.env.names.pop(target.id, None)
 
-    def _iterable(self, node: ast.expr) -> Any:
+    def _iterable(self, node: ast.expr) -> object:
         """Return the iterable of a ``for`` statement; a plain ``range(…)`` is a loop of the kernel."""
         if isinstance(node, ast.Call) and not node.keywords and self.eval(node.func) is range:
             return self.guarded(node, loop, SERIAL, tuple(self._items(node.args)))
@@ -433,7 +433,7 @@ class StatementExecutor(Assigner):
                 self.store(item.optional_vars, value, meta=True)
             return self._with_items(node, rest)
 
-    def _manager(self, node: ast.expr) -> Any:
+    def _manager(self, node: ast.expr) -> object:
         value = self.eval(node)
         if isinstance(value, _OPEN) or hasattr(type(value), "__enter__"):
             return value

@@ -37,7 +37,9 @@ def store(result: Expr, destination: object, name: str) -> None:
         builder.emit(BufferStore(buffer, (*outer, last + half), value))
 
 
-def _arithmetic(op: str, kind: str, *args: object, dps: bool = True, d_addr: object = None, **options: object) -> Any:
+def _arithmetic(
+    op: str, kind: str, *args: object, dps: bool = True, d_addr: object = None, **options: object
+) -> object:
     """Compute an arithmetic instruction; with `dps`, store its value at the first argument instead of returning it."""
     name = f"T.ptx.{op}_{kind}"
     options.pop("return_dtype", None)

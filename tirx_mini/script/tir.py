@@ -43,7 +43,7 @@ def _with_caller(function: Callable[..., object]) -> ir.PrimFunc:
 class _Buffer:
     """The buffer type ``T.Buffer((128,), "float32")``, or before TVM 0.11 ``T.Buffer[(128,), "float32"]``."""
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: Any, **options: object) -> Any:
         return tirx.Buffer(*args, **options)
 
     __iter__: ClassVar[None] = None

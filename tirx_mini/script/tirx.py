@@ -199,7 +199,7 @@ def _root() -> Path:
 
 
 @cache
-def _generated(name: str) -> Any:
+def _generated(name: str) -> object:
     """Return the value of a generated name, or None."""
     if name in SCOPE_NAMES:
         return scope_of(name)

@@ -58,7 +58,7 @@ def with_workspaces(func: PrimFunc, args: Sequence[object], data: bool) -> tuple
 
 def bind_arguments(
     func: PrimFunc, args: Sequence[object], *, data: bool = True
-) -> tuple[list[np.ndarray], tuple[Any, ...]]:
+) -> tuple[list[np.ndarray], tuple[object, ...]]:
     """Return (global buffers by slot, scalars in order).
 
     The arrays share memory with the arguments.
@@ -73,7 +73,7 @@ def bind_arguments(
         args = (None,) * len(func.params)
     check_count(func, args)
     arrays: list[np.ndarray] = []
-    scalars: list[Any] = []
+    scalars: list[object] = []
     for index, (param, arg) in enumerate(zip(func.params, args, strict=True)):
         if isinstance(param, Buffer) and not data:
             if arg is not None:
@@ -117,6 +117,6 @@ def _from_torch(tensor: Any) -> np.ndarray:
     return tensor.detach().view(getattr(torch, same_width)).numpy().view(kind)
 
 
-def _scalar(func: PrimFunc, index: int, param: Var, arg: object) -> Any:
+def _scalar(func: PrimFunc, index: int, param: Var, arg: object) -> object:
     number = check_scalar(func, index, arg)
     return numpy_dtype(param.dtype).type(number) if param.dtype.is_float else number

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,12 +56,12 @@ class Unwritten:
     boxes: tuple[Box, ...]
 
 
-def is_finite(array: npt.NDArray[Any]) -> bool:
+def is_finite(array: np.ndarray) -> bool:
     """Return whether an array contains neither NaN nor infinity."""
     return array.dtype.kind not in "fV" or bool(np.isfinite(array).all())
 
 
-def nan_result(buffer: GlobalBuffer, array: npt.NDArray[Any], span: Span | None) -> NanResult | None:
+def nan_result(buffer: GlobalBuffer, array: np.ndarray, span: Span | None) -> NanResult | None:
     """Return the NaN result in an argument, preferring NaNs of uninitialised memory; None if there is none."""
     flat = array.reshape(-1)
     places = np.flatnonzero(np.isnan(flat)) if array.dtype.kind in "fV" else np.zeros(0, np.int64)

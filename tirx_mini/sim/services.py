@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tirx_mini.isa import (
     BlockScales,
     InstructionDescriptor,
     Kept,
+    Loaded,
     MemoryAccess,
     SmemDescriptor,
     TmemOperand,
@@ -64,7 +65,7 @@ from .machine import (
     Wait,
     offset_of,
 )
-from .ordering import Operation
+from .ordering import Clocks, Operation
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,9 @@ class ForeignStoreSource(Fact):
     """A TMA store or other bulk copy from another CTA's shared memory. what: its name, in words."""
 
     what: str = "a TMA store"
+
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ class Services:
 
     # -- accesses with a memory order ----------------------------------------------------------------------------
 
-    def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Addresses) -> Any:
+    def load_memory(self, w: RunningWarp, access: MemoryAccess, address: Addresses) -> Loaded:
         return self.scoped.load(w, access, address)
 
     def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
@@ -219,14 +223,14 @@ class Services:
 
     def update_memory(
         self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object
-    ) -> Any:
+    ) -> np.ndarray:
         return self.scoped.update(w, access, address, op, value, compare)
 
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
 
-    def published(self, w: RunningWarp) -> list[Any]:
+    def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what the active lanes have released at the scope of the cluster or a wider one, by fences."""
         return self.scoped.published(w)
 
@@ -274,7 +278,7 @@ class Services:
         fenced = () if releases else w.cta.cluster.order.of(self._fenced, w) or ()
         w.cta.cluster.barrier.arrive(w, releases, aligned, fenced)
 
-    def _fenced(self, w: RunningWarp) -> Sequence[Any]:
+    def _fenced(self, w: RunningWarp) -> Sequence[Clocks]:
         """Return the clocks that a relaxed arrival at the cluster barrier releases through earlier fences."""
         cluster = w.cta.cluster
         clocks = self.scoped.fenced(w, "cluster")
@@ -455,7 +459,8 @@ class Services:
     def cancelled_cluster(self, w: RunningWarp, handle: int) -> int:
         """Execute clusterlaunchcontrol.query_cancel."""
         word = MemoryAccess("uint32", "weak", "cta", "shared", 1)
-        first, found = (self.scoped.load(w, word, handle + 4 * i) for i in (0, 3))
+        words: list[Any] = [self.scoped.load(w, word, handle + 4 * i) for i in (0, 3)]
+        first, found = words
         if not found:
             self.launches.failed(w)
         return first if found else NONE_CANCELLED
@@ -486,7 +491,7 @@ class Services:
             self.cluster_copies.copy(w, source, target, nbytes, barrier)
 
     def store_async(
-        self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers, bar: Any
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers, bar: Addresses
     ) -> None:
         """Execute st.async, for one barrier at a time."""
         lanes, bars = w.mask.lanes, np.broadcast_to(bar, (LANES,))
@@ -557,7 +562,7 @@ class Services:
 
     # -- lanes ---------------------------------------------------------------------------------------------------
 
-    def shuffle(self, w: RunningWarp, value: object, source: np.ndarray, mask: object = None) -> Any:
+    def shuffle(self, w: RunningWarp, value: Value, source: np.ndarray, mask: object = None) -> Value:
         """Return each lane's value from the lane in `source`; the last axis is the lanes.
 
         mask: the executing lanes, None for the whole warp. The value of any other lane is unspecified.

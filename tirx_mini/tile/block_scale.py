@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,8 @@ class Tcgen05BlockScaled(Rule):
         if a.scope != "shared":
             raise Refusal(f"A of a product with block scaling must be in shared memory, not in {a.scope} memory")
         kind, vec = _kind(a, b, sfa, sfb)
-        group, turned = call.option("cta_group", 1), [bool(call.option(name, False)) for name in ("transA", "transB")]
+        group: Any = call.option("cta_group", 1)
+        turned = [bool(call.option(name, False)) for name in ("transA", "transB")]
         if any(turned) and a.dtype.bits < 8:
             raise Refusal("operands of 4 bits cannot be contiguous along M or N", "lay them out with K contiguous")
         (rows, k), (b_rows, _) = a.extents[:: -1 if turned[0] else 1], b.extents[:: -1 if turned[1] else 1]

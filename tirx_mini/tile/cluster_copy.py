@@ -6,6 +6,7 @@ The copy completes on an mbarrier of the receiving CTA, to which `remote_cta_id`
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tirx_mini.ir import HANDLE, INT32, UINT32, UNROLLED, AddressOf, Expr, For, Stmt, TileCall, as_expr, const, seq
 from tirx_mini.isa import issue, value_of
@@ -30,7 +31,8 @@ class ClusterCopy(Rule):
         dst, src = tiles_of(call)
         if (dst.scope, src.scope) != ("shared", "shared"):
             raise NotMeant(f"the copy is from {src.scope} to {dst.scope}, not between CTAs of a cluster")
-        bar, rank = call.option("mbar"), call.option("remote_cta_id")
+        bar: Any = call.option("mbar")
+        rank = call.option("remote_cta_id")
         if bar is None or rank is None:
             raise Refusal(
                 "a copy between CTAs needs the mbarrier that counts its bytes, and the rank of the receiving CTA",

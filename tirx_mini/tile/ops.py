@@ -88,7 +88,7 @@ class TileOp:
             raise error.at(span) from None
         return call
 
-    def _options(self, args: tuple[object, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, args: tuple[object, ...], bound: dict[str, Any], kwargs: dict[str, Any]) -> dict[str, object]:
         """Return the options under their canonical names, moving operands passed by keyword to `bound`."""
         if len(args) > len(self.operands):
             raise TirxError(

@@ -102,13 +102,13 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float, np.integer, np.floating)) else None
 
 
-def _condition(value: object) -> Any:
+def _condition(value: object) -> object:
     if isinstance(value, Expr):
         return value if _is_value(value) and (value.dtype.is_bool or value.dtype.is_integer) else None
     return _flag(value)
 
 
-def _index(value: object) -> Any:
+def _index(value: object) -> object:
     return value if isinstance(value, Expr) and _is_value(value) and value.dtype.is_integer else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tirx_mini.ir import BOOL, UINT32, UNROLLED, Bind, Expr, For, If, Stmt, TileCall, const, int_value, seq
 from tirx_mini.isa import InstructionDescriptor, issue, mma_depth, mma_format, value_of
@@ -49,7 +50,7 @@ class Tcgen05Mma(Rule):
             raise NotMeant("the call has scale factors SFA and SFB")
         check_place(call, ctx, c, a, b)
         product = _product(call, c, a, b)
-        group = call.option("cta_group", 1)
+        group: Any = call.option("cta_group", 1)
         left = _left(call, ctx, a)
         right = mma_operand(ctx, b, transposed=bool(call.option("transB", False)))
         columns = c.extents[1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tirx_mini.hardware import MAX_TMA_RANK, MAX_TMA_STRIDE, TMA_GLOBAL_ALIGN, TMA_SMEM_ALIGN
 from tirx_mini.ir import (
@@ -90,7 +91,7 @@ class TmaStore(Rule):
 
 
 def _barrier(call: TileCall) -> Expr:
-    bar = call.option("mbar")
+    bar: Any = call.option("mbar")
     if bar is None:
         raise Refusal("a TMA load needs the mbarrier that counts its bytes", "pass mbar=bar.ptr_to([stage])")
     return bar

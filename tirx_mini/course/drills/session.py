@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.records import dataclass, replace
@@ -52,7 +51,7 @@ class Session:
 
     def noted(self, notes: Notes, state: str = OPEN) -> Notes:
         """Return the notes with this drill added."""
-        note: dict[str, Any] = {"state": state, "seed": self.dealt.seed, "file": self.path.name}
+        note: dict[str, object] = {"state": state, "seed": self.dealt.seed, "file": self.path.name}
         note |= {"line": self.line, "cause": self.cause}
         if self.answered and state != OPEN:
             note |= dict(zip((f"right {part}" for part in _MARKS), (self.right_line, self.right_cause), strict=True))

@@ -205,7 +205,7 @@ class Site:
 
     def signals(self, rank: int, own: int) -> bool:
         """Return whether the CTA of rank `own` may signal a barrier of the CTA of rank `rank` here."""
-        mask = self.call.attr("cta_mask", None)
+        mask: Any = self.call.attr("cta_mask", None)
         if self.effect is BarrierEffect.COMMIT and multicasts(mask):
             return bool(mask >> rank & 1)
         if masked_at_run_time(self.call):

@@ -162,7 +162,7 @@ def _elected(context: Context, result: Pair, call: Expr) -> None:
     context.write(result.first, binary("-", const(31, "uint32"), value_of("clz.b32", DataType("uint32"), first)))
 
 
-def _modifier(operand: Operand) -> Any:
+def _modifier(operand: Operand) -> object:
     if isinstance(operand, Immediate):
         return operand.value
     raise TirxError("a modifier is not a constant")
@@ -204,7 +204,7 @@ def _value(
     return context.read(operand, _dtype(entry, wanted, attrs))
 
 
-def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, access: Access) -> Any:
+def _gathered(context: Context, pointers: Sequence[AddressOf], entry: Instruction, access: Access) -> object:
     """Return one pointer if the registers are contiguous, else a pointer to each register if the entry accepts that."""
     if side_by_side(pointers):
         return pointers[0]

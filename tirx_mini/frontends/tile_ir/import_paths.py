@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 _OURS = {"cuda.tile": "tirx_mini.frontends.tile_ir.ct", "cuda.tile.tune": "tirx_mini.frontends.tile_ir.tune"}
 _MISSING = {
@@ -56,7 +55,7 @@ def _stand_in(name: str, ours: str) -> ModuleType:
     inner = importlib.import_module(ours)
     module = ModuleType(name, inner.__doc__)
 
-    def lookup(attribute: str) -> Any:
+    def lookup(attribute: str) -> object:
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         if f"{name}.{attribute}" in _MISSING:

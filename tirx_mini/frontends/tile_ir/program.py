@@ -211,7 +211,7 @@ def _stored(dtype: DType) -> str:
     return f"int{dtype.bitwidth}" if dtype.kind == "u" else "bool" if dtype.is_bool else dtype.name
 
 
-def _signless(value: object) -> Any:
+def _signless(value: object) -> object:
     """Return arrays of unsigned integers as signed ones, since cuda_tile's integers are signless."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "u":
         return value.view(np.dtype(f"i{value.itemsize}"))

@@ -164,7 +164,7 @@ def _atomic(call: TileCall) -> Stmt:
         other = _element(source, {dim: name for (dim, _), name in zip(there, names, strict=False)})
         value = BufferLoad(source.dtype, source.buffer, other, span=call.span)
         element = BufferLoad(target.dtype, target.buffer, place, span=call.span)
-        return Evaluate(apply(call.option("kind"), element, value), span=call.span)
+        return Evaluate(apply(str(call.option("kind")), element, value), span=call.span)
 
     return nested(call, [extent for _, extent in here], body)
 

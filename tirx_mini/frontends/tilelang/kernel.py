@@ -139,7 +139,7 @@ class JITKernel:
         self.ref_latency: float | None = None
         self.config: dict[str, Any] | None = None
         self._executables: dict[tuple[Any, ...], list[Any]] = {}
-        self._last: Any = None
+        self._last: object = None
 
     @property
     def params(self) -> list[Buffer | Var]:

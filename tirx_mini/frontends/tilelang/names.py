@@ -120,7 +120,7 @@ def test_main() -> None:
     sys.exit(pytest.main([caller.f_globals["__file__"], *sys.argv[1:]]))
 
 
-def _as_it_is(function: object = None, *args: object, **options: object) -> Any:
+def _as_it_is(function: object = None, *args: object, **options: object) -> object:
     """Return the decorated function unchanged."""
     return function if callable(function) else lambda inner: inner
 

@@ -87,7 +87,7 @@ class Profiler:
             return np.random.uniform(-1, 1, shape).astype(dtype)
         return np.random.standard_normal(shape).astype(dtype)
 
-    def _tensor(self, torch: Any, shape: tuple[Any, ...], dtype: Any, device: str) -> Any:
+    def _tensor(self, torch: Any, shape: tuple[Any, ...], dtype: Any, device: str) -> object:
         kind = self.supply
         if kind is TensorSupplyType.Zero:
             return torch.zeros(shape, dtype=dtype, device=device)

@@ -10,7 +10,6 @@ from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 from tirx_mini.foreign import Absent, AbsentModule, in_import
 from tirx_mini.ir import TirxError
@@ -40,7 +39,7 @@ def _stand_in(path: str) -> ModuleType:
     ours = [importlib.import_module(name) for name in PATHS[path]]
     module = ModuleType(path, ours[0].__doc__ if ours else None)
 
-    def lookup(name: str) -> Any:
+    def lookup(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(f"module {path!r} has no attribute {name!r}")
         if name in NAMES.get(path, {}):

@@ -38,11 +38,11 @@ class _Kind(type):
         return cls.of(instance)
 
 
-def _kind(name: str, doc: str, make: Callable[..., Expr], of: Callable[[Any], bool]) -> Any:
+def _kind(name: str, doc: str, make: Callable[..., Expr], of: Callable[[Any], bool]) -> object:
     return _Kind(name, (), {"__doc__": doc, "make": staticmethod(make), "of": staticmethod(of)})
 
 
-def _binary(name: str, op: str) -> Any:
+def _binary(name: str, op: str) -> object:
     doc = f"``a {op} b``." if not op.isalpha() else f"{op} of `a` and `b`."
     return _kind(name, doc, lambda a, b: binary(op, a, b), lambda node: isinstance(node, OwnBinary) and node.op == op)
 

@@ -14,7 +14,7 @@ _GROUPS = ("ptx", "cuda")
 
 
 @cache
-def _paths() -> dict[str, Any]:
+def _paths() -> dict[str, object]:
     """Return all instructions by their paths, with underscores instead of dots."""
     groups = [getattr(tirx, name) for name in _GROUPS]
     return {path.name.replace(".", "_"): path for group in groups for path in group.walk() if path.function}

@@ -97,7 +97,7 @@ def requires_cuda_compute_version(major: int, minor: int = 0, exact: bool = Fals
     return pytest.mark.skipif(not has, reason=f"no GPU of compute capability {major}.{minor} is here or simulated")
 
 
-def _always(function: object = None, *_: object, **__: object) -> Any:
+def _always(function: object = None, *_: object, **__: object) -> object:
     """Return the test unchanged: the requirement always holds, because a GPU is simulated if absent."""
     return function if callable(function) else (lambda inner: inner)
 

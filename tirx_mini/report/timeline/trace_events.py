@@ -121,7 +121,7 @@ class _Events:
         }  # fmt: skip
 
     @staticmethod
-    def _arguments(interval: Interval) -> dict[str, Any]:
+    def _arguments(interval: Interval) -> dict[str, object]:
         args: dict[str, Any] = dict(interval.operands)
         if interval.span is not None:
             args["line"] = str(interval.span.user)

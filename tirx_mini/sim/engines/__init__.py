@@ -1,8 +1,9 @@
 """The asynchronous engines: TMA, tensor cores, tensor memory and cp.async, each with its own timing."""
 
+from .bulk_copies import BulkCopy
 from .cluster_copy import ClusterCopies
 from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
-from .issued import pair
+from .issued import Batch, Pipe, pair
 from .launch_control import CancelAfterFailure, LaunchControl
 from .leaders import Leaders
 from .mma_time import arithmetic, fill, operand_bytes
@@ -61,7 +62,8 @@ from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, Wgmm
 __all__ = [
     "accumulate_registers", "accumulate_tmem", "AccumulatorLane", "AllocRule", "AllocWithoutPermit", "arithmetic",
     "BadAddress", "BadAllocation", "BadBulkSize", "BadDealloc", "BadTensorMap", "BatchedBox", "below", "beside",
-    "Block", "BoxCopier", "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "CancelAfterFailure",
+    "Batch", "Block", "BoxCopier", "BulkCopy", "Pipe",
+    "BoxOutOfSharedMemory", "broken_rule", "BulkCopyAtExit", "BulkWait", "CancelAfterFailure",
     "check_column", "ClusterCopies", "ColumnsWait", "CommitAtExit", "CommitOfOtherThread", "CopyAtExit",
     "CopyOutOfBounds", "CopyOutOfLanes", "CopyOutOfShared", "CopyTooLarge", "CpAsync", "DEPTH", "fill", "fragments",
     "FreedTwice", "GroupOfOtherThread", "ImplicitTmemLane", "LateMatrix", "LaunchControl", "Leaders", "LoadAtExit",

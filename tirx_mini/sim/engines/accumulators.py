@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,12 @@ from tirx_mini.isa import InstructionDescriptor, Kept
 
 from ..machine import GROUP_LANES, TensorMemory
 
+Places = np.ndarray | slice
+"""Lanes of tensor memory, as an index of NumPy."""
 _LAYOUT_F = np.concatenate([np.arange(16) + 32 * group for group in range(4)])
 
 
-def lanes_of(shape: InstructionDescriptor, lane: int) -> Any:
+def lanes_of(shape: InstructionDescriptor, lane: int) -> Places:
     """Return the lanes of an accumulator that begins at `lane`, concatenated over the parts of its columns."""
     return _LAYOUT_F + lane if shape.half else slice(None)
 
@@ -49,7 +50,7 @@ def keeping(words: np.ndarray, kept: Kept, rank: int) -> Generator[None]:
 
 
 def store_narrow(
-    words: np.ndarray, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int = 0
+    words: np.ndarray, lanes: Places, product: np.ndarray, dtype: str, accumulate: bool, scale: int = 0
 ) -> None:
     """Store results of 16 bits (in the lower half of each column) or 32-bit integers; see `Kept` for `scale`."""
     if dtype == "int32":
@@ -63,7 +64,7 @@ def store_narrow(
 
 
 def store_product(
-    tmem: TensorMemory, column: int, lanes: Any, product: np.ndarray, dtype: str, accumulate: bool, scale: int
+    tmem: TensorMemory, column: int, lanes: Places, product: np.ndarray, dtype: str, accumulate: bool, scale: int
 ) -> None:
     """Add a product to the columns from `column` on, or overwrite them; see `Kept` for `scale`."""
     words = tmem.words(column, product.shape[1])

@@ -9,13 +9,12 @@ at their bandwidth, plus the latency of an access to another CTA's shared memory
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
-from tirx_mini.isa import MemoryAccess
+from tirx_mini.isa import Addresses, MemoryAccess
 
 from ..facts import Fault, Origin
 from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Signal, Warp, numpy_dtype, offset_of
@@ -145,7 +144,8 @@ class ClusterCopies:
         ))  # fmt: skip
 
     def store(
-        self, w: Warp, access: MemoryAccess, addresses: Any, registers: Registers, lanes: np.ndarray, barrier: Mbarrier
+        self, w: Warp, access: MemoryAccess, addresses: Addresses, registers: Registers, lanes: np.ndarray,
+        barrier: Mbarrier
     ) -> None:
         """Begin the stores of some lanes to the CTA of the barrier. Raises a fault if an address is not a multiple of
         the width, or outside that CTA's shared memory."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..machine import LANES, RunningWarp
 
 
-def active(w: RunningWarp, value: Any, dtype: np.dtype, varies: bool) -> np.ndarray:
+def active(w: RunningWarp, value: object, dtype: np.dtype, varies: bool) -> np.ndarray:
     """A value as the active lanes have it, in the type of the memory; untyped bits keep a number of another type."""
     array = np.atleast_1d(np.asarray(value))
     if dtype.kind in "iu" and array.dtype.kind not in "iub":
@@ -28,6 +26,6 @@ def spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
     return full
 
 
-def scalar(found: np.ndarray) -> Any:
+def scalar(found: np.ndarray) -> int | np.generic:
     """One value as generated code computes with it."""
     return int(found[0]) if found.dtype.kind in "iu" else found[0]

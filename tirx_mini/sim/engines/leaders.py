@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 
@@ -31,7 +31,7 @@ class Lead:
 
     leader: LeadWait | None = None
     followers: list[LeadWait] = field(default_factory=list[LeadWait])
-    state: tuple[Any, ...] = ()
+    state: tuple[object, ...] = ()
 
 
 class Leaders:
@@ -57,7 +57,7 @@ class Leaders:
 
     def follow(
         self, w: Warp, arrays: tuple[RegisterArray, ...] = ()
-    ) -> Generator[Wait, None, tuple[Any, ...]]:
+    ) -> Generator[Wait, None, tuple[object, ...]]:
         """Wait in another warp until the first one has left the loop; return the register values after it."""
         lead = self._of(w)
         mine = LeadWait(w, w.time, w.span, arrays)

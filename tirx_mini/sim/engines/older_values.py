@@ -7,6 +7,7 @@ turn, goes on behind the first one that ends it, and knows no more than that.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,22 @@ class Place:
         return next(later, self.dropped)
 
 
+@dataclass(frozen=True)
+class Run:
+    """The addresses of an access that lie in one memory.
+
+    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
+    memory as items of a given width. segment: its shadow, None in an unchecked run. slot, name: of the global buffer.
+    """
+
+    lanes: np.ndarray
+    offsets: np.ndarray
+    view: Callable[[int], np.ndarray]
+    segment: Segment | None
+    slot: int | None = None
+    name: str = ""
+
+
 class OlderValues:
     """The values of all places that one lane at a time writes strongly."""
 
@@ -71,7 +88,7 @@ class OlderValues:
         self.gpu = gpu
         self._places: dict[tuple[Segment, int, int], Place] = {}
 
-    def begin(self, w: RunningWarp, access: MemoryAccess, run: Any) -> tuple[Place | None, int]:
+    def begin(self, w: RunningWarp, access: MemoryAccess, run: Run) -> tuple[Place | None, int]:
         """A write is about to be made. Returns its place, if it is a strong one, and the epoch of its thread."""
         key = _key(access, run)
         if key is None:
@@ -82,7 +99,7 @@ class OlderValues:
         return place, w.agent.epoch
 
     def wrote(
-        self, w: RunningWarp, access: MemoryAccess, run: Any, begun: tuple[Place | None, int], released: Released
+        self, w: RunningWarp, access: MemoryAccess, run: Run, begun: tuple[Place | None, int], released: Released
     ) -> None:
         """A write has been made. released: as for `Written`."""
         place, epoch = begun
@@ -94,7 +111,7 @@ class OlderValues:
             del place.writes[0]
             place.dropped += 1
 
-    def read(self, w: RunningWarp, access: MemoryAccess, run: Any) -> Written | None:
+    def read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Written | None:
         """The value that a strong read finds, if it is not the last one; None for what memory holds."""
         key = _key(access, run)
         place = None if key is None else self._places.get(key)
@@ -120,12 +137,12 @@ class OlderValues:
                     self.gpu.doubts.record(Doubt.VALUES, w.origin, "memory")
 
 
-def _key(access: MemoryAccess, run: Any) -> tuple[Segment, int, int] | None:
+def _key(access: MemoryAccess, run: Run) -> tuple[Segment, int, int] | None:
     if run.segment is None or access.sem == "weak" or access.words != 1 or len(run.lanes) != 1:
         return None
     return run.segment, int(run.offsets[0]), numpy_dtype(access.dtype).itemsize
 
 
-def _value(access: MemoryAccess, run: Any) -> np.generic:
+def _value(access: MemoryAccess, run: Run) -> np.generic:
     dtype = numpy_dtype(access.dtype)
     return run.view(dtype.itemsize).view(dtype)[int(run.offsets[0]) // dtype.itemsize]

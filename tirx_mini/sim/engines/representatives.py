@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 
@@ -29,7 +29,7 @@ class RepresentedWait(Wait):
     instruction: ClassVar[str] = "wgmma"
     loop: int
     committed: int
-    state: tuple[Any, ...] | None = None
+    state: tuple[object, ...] | None = None
 
 
 Together = dict[RunningWarp, RepresentedWait]
@@ -47,7 +47,7 @@ class Representatives:
         self._coming: dict[tuple[Cta, int], Together] = {}
         self._behind: dict[RunningWarp, Together] = {}
 
-    def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
+    def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[object, ...] | None]:
         """Enter a loop: return None if the warp must execute it, else the register values that the loop leaves."""
         key = w.cta, w.warp_id // WARPGROUP_WARPS
         together, more = self._coming.get(key), _others_run_now(w)
@@ -97,7 +97,7 @@ class Representatives:
 class NoRepresentatives(Representatives):
     """The null implementation of representatives: each warp executes its own loops."""
 
-    def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[Any, ...] | None]:
+    def join(self, w: RunningWarp, loop: int) -> Generator[Wait, None, tuple[object, ...] | None]:
         """See `Representatives.join`."""
         yield from ()
         return None

@@ -8,13 +8,13 @@ specific to one run, so it excuses no race.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, MemoryAccess
+from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, Addresses, Loaded, MemoryAccess
 
 from ..facts import Fact, Fault
 from ..machine import (
@@ -30,29 +30,13 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import Actor, CtaPlace, Operation, Proxy, Release, Released, Segment, Strong, apart, in_scope
+from ..ordering import Actor, Clocks, CtaPlace, Operation, Proxy, Release, Released, Strong, apart, in_scope
 from .lane_values import active, scalar, spread
-from .older_values import OlderValues, Written
+from .older_values import OlderValues, Run, Written
 from .reductions import OPERATIONS
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
-
-
-@dataclass(frozen=True)
-class Run:
-    """The addresses of an access that lie in one memory.
-
-    lanes: int[n], the position of each among the active lanes. offsets: int64[n], in bytes of the memory. view: the
-    memory as items of a given width. segment: its shadow, None in an unchecked run. slot, name: of the global buffer.
-    """
-
-    lanes: np.ndarray
-    offsets: np.ndarray
-    view: Callable[[int], np.ndarray]
-    segment: Segment | None
-    slot: int | None = None
-    name: str = ""
 
 
 @dataclass
@@ -81,7 +65,7 @@ class ScopedAccesses:
 
     # -- instructions --------------------------------------------------------------------------------------------
 
-    def load(self, w: RunningWarp, access: MemoryAccess, address: Any) -> Any:
+    def load(self, w: RunningWarp, access: MemoryAccess, address: Addresses) -> Loaded:
         """Return the value at an address: a number, or an array of 32 lanes."""
         dtype = numpy_dtype(access.dtype)
         varies = isinstance(address, np.ndarray) and address.ndim > 0
@@ -95,7 +79,7 @@ class ScopedAccesses:
         now = run.view(found.itemsize).view(found.dtype)[run.offsets // found.itemsize]
         found[run.lanes] = now if older is None else older.value
 
-    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+    def load_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
         """Load adjacent words into registers."""
         words = np.zeros((access.words, LANES), np.uint32)
         values = w.cta.cluster.values
@@ -108,7 +92,7 @@ class ScopedAccesses:
         for i in range(access.words):
             words[i, w.mask.lanes[run.lanes]] = run.view(4)[run.offsets // 4 + i]
 
-    def store(self, w: RunningWarp, access: MemoryAccess, address: Any, values: Sequence[Any]) -> None:
+    def store(self, w: RunningWarp, access: MemoryAccess, address: Addresses, values: Sequence[object]) -> None:
         """Store adjacent values."""
         varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
         if varies:
@@ -127,7 +111,7 @@ class ScopedAccesses:
                 self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
         self.older.wrote(w, access, run, begun, released)
 
-    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Any, registers: Registers) -> None:
+    def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
         """Store adjacent words from registers."""
         values = w.cta.cluster.values
         words = values.of(registers.read, access.words)
@@ -140,7 +124,7 @@ class ScopedAccesses:
             run.view(4)[run.offsets // 4 + i] = words[i, w.mask.lanes[run.lanes]]
 
     def update(
-        self, w: RunningWarp, access: MemoryAccess, address: Any, op: str, value: Any, compare: Any
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: object, compare: object
     ) -> np.ndarray:
         """Execute an atomic operation for each active lane in turn, and return the old values of 32 lanes."""
         dtype = numpy_dtype(access.dtype)
@@ -205,14 +189,14 @@ class ScopedAccesses:
             kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
-    def fenced(self, w: RunningWarp, scope: str) -> list[Any]:
+    def fenced(self, w: RunningWarp, scope: str) -> list[Clocks]:
         """Return the clocks that a relaxed arrival of the active lanes releases after fences of at least `scope`."""
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
             return []
         return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
 
-    def published(self, w: RunningWarp) -> list[Any]:
+    def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what active lanes have released at the scope of the cluster or a wider one, by fences."""
         fences = self._patterns[w].fences if w in self._patterns else []
         found = [r.clocks for lanes, r in fences if lanes & w.mask.word and _covers(r.scope, "cluster")]
@@ -220,7 +204,7 @@ class ScopedAccesses:
 
     # -- memories ------------------------------------------------------------------------------------------------
 
-    def _runs(self, w: RunningWarp, access: MemoryAccess, address: Any, write: bool) -> Iterator[Run]:
+    def _runs(self, w: RunningWarp, access: MemoryAccess, address: Addresses, write: bool) -> Iterator[Run]:
         """Yield the accesses of the active lanes by memory; a uniform address is a single access."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
         given: Any = address

@@ -37,7 +37,7 @@ from .barriers import (
     UnpairedClusterBarrier,
 )
 from .batched import BatchedRegisterArray, BatchedSharedMemory, BatchedWarp, batched_memory
-from .cluster_values import Parted, PerCluster, per_cluster, values_by_cluster
+from .cluster_values import ClusterValue, Parted, PerCluster, per_cluster, values_by_cluster
 from .collaborators import (
     NO_ORDER,
     NO_TIME,
@@ -107,7 +107,8 @@ from .written_tiles import ChunkTable, WrittenTile, tile_of_buffer
 __all__ = [
     "Arrival", "ArrivalOverflow", "Arriving", "BadInitCount", "BadRegisterCount", "BadThreadCount", "BarrierEvent",
     "BarrierOfEndedCta", "BarrierUse", "batched_memory", "BatchedRegisterArray", "BatchedSharedMemory", "BatchedWarp",
-    "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait", "conflicts",
+    "Blocking", "BorrowedRegister", "Cluster", "ClusterBarrierMisuse", "ClusterBarrierWait",
+    "ClusterValue", "conflicts",
     "CountingBarrier", "CountingWait", "Cta", "cta_name", "Divergence", "EarlySignal", "Element", "element_of",
     "ElementOutOfBounds", "EMPTY", "Flight", "FreshWait", "FULL", "GlobalBuffer", "GlobalMemory", "Gpu", "GridBarrier",
     "GridBarrierWait", "IncompletePhase", "Index", "KernelImage", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",

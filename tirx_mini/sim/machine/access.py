@@ -70,15 +70,16 @@ class _Span:
         if self.segment is None:
             self.granules = self.lanes = None
             return
-        self.granules = granules_of(self.segment, index, size, offset, width)
+        granules: Any = granules_of(self.segment, index, size, offset, width)
+        self.granules = granules
         if isinstance(index, np.ndarray) and index.ndim:
             w.agent.scattered = True
-            self.lanes = w.mask.owners if self.granules.ndim == index.ndim else w.mask.owners[:, None]
+            self.lanes = w.mask.owners if granules.ndim == index.ndim else w.mask.owners[:, None]
         else:
             self.lanes = w.mask.owner
 
 
-def granules_of(segment: Segment, index: Index, size: int, offset: int, width: int) -> Any:
+def granules_of(segment: Segment, index: Index, size: int, offset: int, width: int) -> np.ndarray | slice:
     """Return the granules of a segment that accesses of `width` bytes to elements of `size` bytes touch."""
     granule, start = segment.granule, offset - segment.start
     if not isinstance(index, np.ndarray):
@@ -131,7 +132,7 @@ def check_alignment(w: Warp, buffer: Buffer, index: Index, lanes: int) -> None:
         raise Fault(MisalignedVector(w.origin, buffer.name, width))
 
 
-def load(w: Warp, buffer: Buffer, index: Index, lanes: int) -> Any:
+def load(w: Warp, buffer: Buffer, index: Index, lanes: int) -> Number:
     """See `RunningWarp.load`."""
     one = isinstance(index, int) and lanes == 1 and 0 <= index < buffer.size
     if one and isinstance(buffer, SharedBuffer):
@@ -151,7 +152,7 @@ def load(w: Warp, buffer: Buffer, index: Index, lanes: int) -> Any:
     return values if w.mask.full else _spread(w, values, items.ndim)
 
 
-def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> Any:
+def _load_one(w: Warp, buffer: SharedBuffer, index: int) -> int | float:
     """Load an element of shared memory in an unchecked run, without recording the access."""
     spend_read(w, buffer.dtype.itemsize)
     return peek(w, buffer, index)
@@ -164,7 +165,7 @@ def spend_read(w: Warp, nbytes: int) -> None:
     w.time = (passed if passed > begin + 1 else begin + 1) + gpu.spec.smem_latency
 
 
-def peek(w: Warp, buffer: SharedBuffer, index: int) -> Any:
+def peek(w: Warp, buffer: SharedBuffer, index: int) -> int | float:
     """See `RunningWarp.peek`."""
     dtype = buffer.dtype
     size = dtype.itemsize

@@ -12,18 +12,20 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tirx_mini.ir import Span
 
 from ..ordering import AccessLog, Agent, Unequal, Unwatched
 from . import matrix
-from .cluster_values import PerCluster
+from .cluster_values import ClusterValue, PerCluster
 from .dtypes import Index, Number, numpy_dtype
 from .image import GlobalBuffer, SharedBuffer
 from .interfaces import Cta
 from .masks import LANES
 from .memory import WIDTHS, Box, SharedMemory, TensorMemory
-from .registers import RegisterArray
+from .register_facts import Owner
+from .registers import RegisterArray, Registers
 from .timed_access import footprint_of
 from .warp import Buffer, RunningWarp
 
@@ -129,7 +131,7 @@ class BatchedRegisterArray(RegisterArray):
 
     __slots__ = ("_width",)
 
-    def __init__(self, name: str, size: int, dtype: object, span: Span | None, width: int) -> None:
+    def __init__(self, name: str, size: int, dtype: npt.DTypeLike, span: Span | None, width: int) -> None:
         super().__init__(name, size, dtype, span)
         self._width = width
 
@@ -139,7 +141,7 @@ class BatchedRegisterArray(RegisterArray):
             return self.data
         return super().__getattr__(name)
 
-    def store_block(self, w: Any, start: int, steps: int, lanes: int, value: Number) -> None:
+    def store_block(self, w: Owner, start: int, steps: int, lanes: int, value: Number) -> None:
         """Store a block in all lanes as in `RegisterArray.store_block`; values of 32 lanes are repeated for each
         cluster.
         """
@@ -162,7 +164,7 @@ class BatchedRegisterArray(RegisterArray):
 class Blocks(Protocol):
     """The interface of the GPU to a warp of a batch."""
 
-    def block_indices(self, cta: object) -> tuple[Any, Any, Any]:
+    def block_indices(self, cta: object) -> tuple[ClusterValue, ClusterValue, ClusterValue]:
         """Return blockIdx of a CTA in each cluster."""
         ...
 
@@ -177,7 +179,7 @@ class BatchedWarp(RunningWarp):
         self.width: int = cta.cluster.width
         self.block_idx = cast(Blocks, cta.gpu).block_indices(cta)
 
-    def registers(self, name: str, size: int, dtype: object, span: Span | None) -> RegisterArray:
+    def registers(self, name: str, size: int, dtype: npt.DTypeLike, span: Span | None) -> RegisterArray:
         """See `RunningWarp.registers`."""
         return BatchedRegisterArray(name, size, dtype, span, self.width)
 
@@ -216,7 +218,7 @@ class BatchedWarp(RunningWarp):
         """Move data within the memory of all clusters; see `RunningWarp.move`."""
         self.copy(dst, first + pattern, src, src_first + src_pattern, lanes)
 
-    def store_matrices(self, addresses: object, registers: Any, count: int, transpose: bool) -> None:
+    def store_matrices(self, addresses: object, registers: Registers, count: int, transpose: bool) -> None:
         """Execute stmatrix."""
         offsets = matrix.offsets_of(self, addresses, 8 * count, "stmatrix")
         words = registers.read(count).reshape(count, self.width, LANES)
@@ -225,7 +227,7 @@ class BatchedWarp(RunningWarp):
         items = rows.reshape(self.width, -1).view(WIDTHS[matrix.ROW_BYTES])
         batched_memory(self.cta).put(matrix.ROW_BYTES, _kept(self, offsets), 0, items)
 
-    def store_byte_matrices(self, addresses: object, registers: object, count: int) -> None:
+    def store_byte_matrices(self, addresses: object, registers: Registers, count: int) -> None:
         """Execute stmatrix of bytes."""
         raise Unequal
 

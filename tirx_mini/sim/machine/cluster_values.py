@@ -49,19 +49,23 @@ class PerCluster:
         return f"PerCluster({self.values.tolist()})"
 
 
-def per_cluster(values: Sequence[int] | np.ndarray) -> Any:
+ClusterValue = int | PerCluster
+"""An integer common to all clusters of a batch, or one that differs between them."""
+
+
+def per_cluster(values: Sequence[int] | np.ndarray) -> ClusterValue:
     """Return the value of each cluster, as a plain number if all clusters agree."""
     array = np.asarray(values)
     return array[0].item() if (array == array[0]).all() else PerCluster(array)
 
 
-def values_by_cluster(value: Any, width: int) -> list[int]:
+def values_by_cluster(value: ClusterValue, width: int) -> list[int]:
     """Return the value in each of `width` clusters of a batch."""
     return value.values.tolist() if isinstance(value, PerCluster) else [value] * width
 
 
 def _binary(operation: Callable[[Any, Any], Any]) -> Callable[[PerCluster, Any], Any]:
-    def apply(self: PerCluster, other: Any) -> Any:
+    def apply(self: PerCluster, other: object) -> Any:
         if isinstance(other, PerCluster):
             return per_cluster(operation(self.values, other.values))
         if isinstance(other, (int, np.integer)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from ..timing import Clock
+from ..timing import Clock, EventOwner
 
 T = TypeVar("T")
 Effect: TypeAlias = Callable[..., Any]
@@ -88,7 +88,7 @@ class Time:
     __slots__ = ()
 
     def begin(
-        self, clock: Clock, time: float, work: Any, start: Effect, finish: Effect, *operands: Any
+        self, clock: Clock, time: float, work: EventOwner | None, start: Effect, finish: Effect, *operands: object
     ) -> None:
         """Begin an engine's work at a given time with `start`; it finishes when its time has elapsed."""
         clock.at(time, work, start, *operands)
@@ -100,7 +100,7 @@ class NoTime(Time):
     __slots__ = ()
 
     def begin(
-        self, clock: Clock, time: float, work: object, start: Effect, finish: Effect, *operands: object
+        self, clock: Clock, time: float, work: EventOwner | None, start: Effect, finish: Effect, *operands: object
     ) -> None:
         """See `Time.begin`."""
         finish(*operands)

@@ -10,7 +10,7 @@ from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
 
 from ..facts import Fault
-from ..ordering import Agent, Causality, SyncClock
+from ..ordering import Agent, Causality, Clocks, SyncClock
 from .barriers import (
     BadThreadCount,
     ClusterBarrierMisuse,
@@ -234,7 +234,7 @@ class ClusterBarrier:
         self._joined: dict[Warp, int] = {}
 
     def arrive(
-        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[object] = ()
+        self, w: Warp, releases: bool = True, aligned: bool = True, fenced: Iterable[Clocks] = ()
     ) -> None:
         """Arrive once in this round, with release semantics unless the arrival is relaxed.
 

@@ -142,7 +142,7 @@ class ResidentCta:
                 segment.barriers = True
         return barrier
 
-    def written(self, origin: Origin, first: Any, width: int, what: str) -> None:
+    def written(self, origin: Origin, first: np.ndarray | int, width: int, what: str) -> None:
         """Record writes of `width` bytes at the offsets `first` that overlap an mbarrier."""
         for offset, barrier in self.mbarriers.items():
             if barrier.expected and np.any((first < offset + 8) & (first + width > offset)):
@@ -247,7 +247,7 @@ class ResidentCluster:
         return GridBefore(self.causality.agent("the grid before"), self.image.early_accesses)
 
     @property
-    def decisions(self) -> tuple[tuple[Any, ...], ...]:
+    def decisions(self) -> tuple[tuple[object, ...], ...]:
         """The decisions of all warps."""
         return tuple(tuple(warp.decisions) for cta in self.ctas for warp in cta.warps)
 

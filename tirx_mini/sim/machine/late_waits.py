@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..facts import Fact, FactLog, place_key
-from ..ordering import Agent, Causality, SyncClock
+from ..ordering import Agent, Causality, Clocks, SyncClock
 from .barriers import CompletedWait, UnorderedPhases
 from .interfaces import Cta
 from .phases import Phases, past
@@ -70,7 +69,7 @@ class LateWait:
         if not self.own:
             self.passed(current.clocks)
 
-    def arrived(self, agent: int, clocks: Any, count: int, expected: int) -> None:
+    def arrived(self, agent: int, clocks: Clocks, count: int, expected: int) -> None:
         """Arrivals, by an agent with these clocks. expected: arrivals of a phase."""
         if past(agent, clocks, ((self.agent, self.epoch),)):
             return
@@ -81,7 +80,7 @@ class LateWait:
             self.free -= expected
             self.passed(clocks)
 
-    def passed(self, clocks: Any) -> None:
+    def passed(self, clocks: Clocks) -> None:
         """One more phase may be complete before this wait, behind signals with these clocks."""
         if self.over > MOST_OVER and self.missed:
             return
@@ -178,7 +177,7 @@ class Observers:
         if cta.gpu.late_waits.add(late):
             self._late.append(late)
 
-    def arrived(self, agent: int, clocks: Any, count: int, expected: int) -> None:
+    def arrived(self, agent: int, clocks: Clocks, count: int, expected: int) -> None:
         """As `LateWait.arrived`."""
         for late in self._late:
             late.arrived(agent, clocks, count, expected)

@@ -14,7 +14,7 @@ from tirx_mini.ir import Span
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin
-from ..ordering import ORDER, Agent, Epochs, SyncClock, UncheckedCausality
+from ..ordering import ORDER, Agent, Clocks, Epochs, SyncClock, UncheckedCausality
 from .barriers import (
     Arrival,
     ArrivalOverflow,
@@ -310,7 +310,7 @@ class Mbarrier:
     # -- phases --------------------------------------------------------------------------------------------------
 
     def _signalled(
-        self, agent: int, epoch: int, clocks: object, signal: Signal, role: str, span: Span | None, count: int = 1
+        self, agent: int, epoch: int, clocks: Clocks, signal: Signal, role: str, span: Span | None, count: int = 1
     ) -> None:
         """Register a signal of the current phase, and record it if it may come in an earlier phase."""
         phases = self.phases
@@ -329,7 +329,7 @@ class Mbarrier:
         cta = self.cta
         return Phases(cta.cluster.causality, cta.gpu.mixed.get((cta.name, self.offset), frozenset()))
 
-    def _early(self, agent: int, clocks: object, signal: Signal, role: str, span: Span | None) -> None:
+    def _early(self, agent: int, clocks: Clocks, signal: Signal, role: str, span: Span | None) -> None:
         """Record a signal that may come in the previous phase, replacing another signal or corrupting the tx-count."""
         phases, gpu = self.phases, self.cta.gpu
         assert phases is not None

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
+
+from tirx_mini.ir import Span
 
 from .interfaces import Wait
 from .masks import FULL_WORD, LANES, Mask
@@ -22,22 +24,25 @@ execute one wait until the rest of the warp executes one or ends (measured on an
 """
 
 
+Value = TypeVar("Value")
+
+
 class MeetingWarp(Protocol):
     """The interface of a warp for meetings. meetings: those that some lanes have reached and that are incomplete."""
 
     time: float
-    span: Any
+    span: Span | None
     mask: Mask
     all_lanes: Mask
     meetings: dict[Hashable, Meeting]
 
     @property
-    def gpu(self) -> Any: ...
+    def gpu(self) -> object: ...
     def select(self, mask: Mask) -> None:
         """Continue with the lanes of `mask`."""
         ...
 
-    def uniform(self, value: object, what: str) -> Any:
+    def uniform(self, value: Value, what: str) -> Value:
         """Return the value common to all active lanes."""
         ...
 
@@ -64,27 +69,29 @@ class Meeting:
         self.waits: list[LanesWait] = []
         self.result: Any = None
 
-    def bring(self, mask: Mask, operands: Sequence[Any]) -> None:
+    def bring(self, mask: Mask, operands: Sequence[object]) -> None:
         """Add the lanes of a mask with their operands."""
-        if self.word and len(operands) == len(self.operands):
+        given: Sequence[Any] = operands
+        if self.word and len(given) == len(self.operands):
             self.operands = [
                 old if old is new else np.where(mask.bits, new, old)
-                for new, old in zip(operands, self.operands, strict=True)
+                for new, old in zip(given, self.operands, strict=True)
             ]
         else:
-            self.operands = [np.broadcast_to(each, (LANES,)) if np.ndim(each) == 0 else each for each in operands]
+            self.operands = [np.broadcast_to(each, (LANES,)) if np.ndim(each) == 0 else each for each in given]
         self.word |= mask.word
 
 
 def meet(
     w: MeetingWarp, name: str, execute: Callable[..., object], mask: object, operands: tuple[object, ...], varies: bool,
     **attrs: object,
-) -> Generator[Wait, None, Any]:
+) -> Generator[Wait, None, object]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
     name: the instruction, in PTX. varies: whether the result is an array of 32 lanes rather than a number.
     """
-    word = FULL_WORD if mask is None else int(w.uniform(mask, f"the mask of {name}"))
+    given: Any = mask
+    word = FULL_WORD if mask is None else int(w.uniform(given, f"the mask of {name}"))
     word &= w.all_lanes.word
     mine = w.mask
     if word == mine.word or mine.word & ~word:

@@ -16,9 +16,8 @@ can happen. `late_waits` has the waits that the next phase may hide and that a l
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import Any
 
-from ..ordering import ORDER, PAST, Agent, Causality, SyncClock
+from ..ordering import ORDER, PAST, Agent, Causality, Clocks, SyncClock
 
 FIRST, RECENT = 2, 4
 """The number of phases whose releases are kept: the first ones, and the most recent ones."""
@@ -89,7 +88,7 @@ class Phases:
 
     # -- signals -------------------------------------------------------------------------------------------------
 
-    def follows(self, agent: int, clocks: object) -> bool:
+    def follows(self, agent: int, clocks: Clocks) -> bool:
         """Return whether the next operation of `agent` follows the last complete phase in every order."""
         if not self.number or agent in self._ordered:
             return True
@@ -104,7 +103,7 @@ class Phases:
         self._bytes = True
         self._late = (*self._late, (agent, epoch))
 
-    def signal(self, agent: int, epoch: int, clocks: object, arrives: bool) -> None:
+    def signal(self, agent: int, epoch: int, clocks: Clocks, arrives: bool) -> None:
         """Record a signal of the current phase by an agent with these clocks. arrives: whether it is an arrival."""
         self._signals.append((agent, epoch))
         if not arrives:
@@ -112,7 +111,7 @@ class Phases:
         elif self._late:
             self._late = tuple(late for late in self._late if not past(agent, clocks, (late,)))
 
-    def tangled(self, agent: int, clocks: object) -> Set[int]:
+    def tangled(self, agent: int, clocks: Clocks) -> Set[int]:
         """Record a signal that does not follow the previous phase, and so may replace one of its signals.
 
         Returns the phases in which it may occur.
@@ -198,7 +197,7 @@ class Phases:
         return sum(past(agent.index, agent.clocks, (one,)) for one in signals) // expected
 
 
-def past(agent: int, clocks: Any, signals: Sequence[tuple[int, int]]) -> bool:
+def past(agent: int, clocks: Clocks, signals: Sequence[tuple[int, int]]) -> bool:
     """Return whether an agent with these clocks executes its next event after all of the signals."""
     width = clocks.shape[1]
     for other, epoch in signals:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tirx_mini.ir import Span
 
@@ -43,9 +44,9 @@ class UniformArray:
     def __init__(self, name: str, size: int, span: Span | None) -> None:
         self.name = name
         self.span = span
-        self.values: list[Any] = [None] * size
+        self.values: list[Number | None] = [None] * size
 
-    def load(self, w: Owner, index: int) -> Any:
+    def load(self, w: Owner, index: int) -> Number:
         """Return element `index`.
         Finding: uninitialised-register. Fault: out-of-bounds."""
         if not 0 <= index < len(self.values):
@@ -84,7 +85,7 @@ class RegisterArray:
     data: np.ndarray
     defined: np.ndarray
 
-    def __init__(self, name: str, size: int, dtype: Any, span: Span | None = None) -> None:
+    def __init__(self, name: str, size: int, dtype: npt.DTypeLike, span: Span | None = None) -> None:
         self.name = name
         self.span = span
         self._size = size

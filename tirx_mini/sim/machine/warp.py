@@ -24,9 +24,10 @@ compiler-made parallel loop of n iterations runs at once on arrays of shape (n, 
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tirx_mini.ir import DataType, Span, TensorMap
 from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
@@ -42,6 +43,7 @@ from .masks import FULL, LANES, Mask
 from .meetings import WHOLE_WARP, Meeting
 from .registers import RegisterArray, Registers
 from .warp_facts import LanesDiffer, PartialWarp, WarpApart, warp_name
+from .warp_mma import Fragment
 
 Buffer = SharedBuffer | GlobalBuffer
 
@@ -49,6 +51,9 @@ _FENCED: Mapping[str, Sequence[int]] = {
     "": PROXIES, "shared::cta": (PROXY,), "shared::cluster": (PROXY,), "global": (PROXY_GLOBAL,),
 }  # fmt: skip
 """The clock rows of fence.proxy.async for each state space. Threads write only the shared memory of their own CTA."""
+
+
+Value = TypeVar("Value")
 
 
 class RunningWarp:
@@ -167,7 +172,7 @@ class RunningWarp:
         """The first active lane: the thread that executes a one-thread instruction."""
         return self.mask.first
 
-    def agreeing(self, operands: Sequence[object]) -> Iterator[tuple[Mask, tuple[Any, ...]]]:
+    def agreeing(self, operands: Sequence[object]) -> Iterator[tuple[Mask, tuple[object, ...]]]:
         """Yield groups of active lanes with equal operands, and the operands as scalars."""
         left = self.mask
         while left:
@@ -180,7 +185,7 @@ class RunningWarp:
             yield same, values
             left = left.minus(same)
 
-    def uniform(self, value: object, what: str) -> Any:
+    def uniform(self, value: Value, what: str) -> Value:
         """Return the value common to all active lanes; if they differ, record it and return the first lane's value.
 
         Hardware takes such an operand from a uniform register, which one lane fills (R2UR), and does not trap either.
@@ -224,7 +229,8 @@ class RunningWarp:
 
     def named_lanes(self, mask: object, what: str) -> None:
         """Record a finding if the active lanes differ from the lanes of `mask` in the warp."""
-        word = int(self.uniform(mask, f"the mask of {what}"))
+        given: Any = mask
+        word = int(self.uniform(given, f"the mask of {what}"))
         if word & self.all_lanes.word != self.mask.word:
             self.gpu.facts.record(self._partial(what))
 
@@ -240,7 +246,7 @@ class RunningWarp:
         """Return the exception for an instruction that rejects its operands: ``raise thread.fault(…)``."""
         return Fault(OperandRule(self.origin, kind, message, rule, hint))
 
-    def registers(self, name: str, size: int, dtype: object, span: Span | None) -> RegisterArray:
+    def registers(self, name: str, size: int, dtype: npt.DTypeLike, span: Span | None) -> RegisterArray:
         """Return a new local buffer of the kernel, declared at `span`: `size` elements of a NumPy type."""
         return RegisterArray(name, size, dtype, span)
 
@@ -303,7 +309,7 @@ class RunningWarp:
 
     # -- memory --------------------------------------------------------------------------------------------------
 
-    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Any:
+    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Number:
         """Return the elements of `buffer` at `index`, of its dtype.
 
         index: flat element offsets; an int (uniform), or integers of shape (32,) or (n, 32).
@@ -315,7 +321,7 @@ class RunningWarp:
         """
         return access.load(self, buffer, index, lanes)
 
-    def peek(self, buffer: SharedBuffer, index: int) -> Any:
+    def peek(self, buffer: SharedBuffer, index: int) -> int | float:
         """Return an element of shared memory that all lanes read, in a run without data, without advancing time."""
         return access.peek(self, buffer, index)
 
@@ -365,38 +371,40 @@ class RunningWarp:
         """Advance the time by an access at dynamic positions; see `passes`."""
         timed_access.passes_at(self, buffer, index, lanes, write)
 
-    def load_matrices(self, registers: Any, addresses: Any, count: int, transpose: bool) -> None:
+    def load_matrices(self, registers: Registers, addresses: object, count: int, transpose: bool) -> None:
         """Execute ldmatrix."""
         matrix.load_matrices(self, registers, addresses, count, transpose)
 
-    def store_matrices(self, addresses: Any, registers: Any, count: int, transpose: bool) -> None:
+    def store_matrices(self, addresses: object, registers: Registers, count: int, transpose: bool) -> None:
         """Execute stmatrix."""
         matrix.store_matrices(self, addresses, registers, count, transpose)
 
-    def load_byte_matrices(self, registers: Any, addresses: Any, count: int) -> None:
+    def load_byte_matrices(self, registers: Registers, addresses: object, count: int) -> None:
         """Execute ldmatrix of bytes."""
         matrix.load_bytes(self, registers, addresses, count)
 
-    def store_byte_matrices(self, addresses: Any, registers: Any, count: int) -> None:
+    def store_byte_matrices(self, addresses: object, registers: Registers, count: int) -> None:
         """Execute stmatrix of bytes."""
         matrix.store_bytes(self, addresses, registers, count)
 
-    def multiply_matrices(self, d: Any, a: Any, b: Any, c: Any, product: WarpProduct) -> None:
+    def multiply_matrices(
+        self, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct
+    ) -> None:
         """Execute mma."""
         warp_mma.multiply_matrices(self, d, a, b, c, product)
 
-    def multiply_quads(self, d: Any, a: Any, b: Any, c: Any, product: QuadProduct) -> None:
+    def multiply_quads(self, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
         """Execute mma.m8n8k4."""
         warp_mma.multiply_quads(self, d, a, b, c, product)
 
-    def shared_address(self, buffer: SharedBuffer, index: Index) -> Any:
+    def shared_address(self, buffer: SharedBuffer, index: Index) -> Index:
         """Return the shared::cluster address of an element: cluster_ctarank << 24 | byte offset.
         Faults: out-of-bounds."""
         if not (isinstance(index, int) and 0 <= index < buffer.size):
             access.check_bounds(self, buffer, access.active(self, index), 1)
         return index * buffer.dtype.itemsize + (self.window + buffer.byte_offset)
 
-    def global_address(self, buffer: GlobalBuffer, index: Index) -> Any:
+    def global_address(self, buffer: GlobalBuffer, index: Index) -> Index:
         """Return the 64-bit address of an element of global memory.
         Faults: out-of-bounds."""
         access.check_bounds(self, buffer, access.active(self, index), 1)

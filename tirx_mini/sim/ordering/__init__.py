@@ -12,6 +12,7 @@ from .clocks import (
     ROWS,
     Agent,
     Causality,
+    Clocks,
     Snapshot,
     SyncClock,
     common,
@@ -37,7 +38,7 @@ from .unchecked import UncheckedCausality
 from .unequal import Unequal
 
 __all__ = [
-    "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Complain", "Conflict",
+    "Access", "AccessLog", "Actor", "Agent", "BEFORE", "COLLECTIVE", "Causality", "Clocks", "Complain", "Conflict",
     "ConflictKind", "CtaPlace", "ELECTED_LANE", "EarlyAccess", "Epochs", "FENCED", "GridBefore", "GridDependence",
     "KnownValue", "LANES_TOGETHER", "Lanes", "ORDER", "Operation", "PAST", "PROXIES", "PROXY", "PROXY_GLOBAL",
     "PagedCausality", "Proxy", "ROWS", "Release", "Released", "Segment", "Shadow", "Snapshot", "Strong",

@@ -25,17 +25,19 @@ is stored in the snapshot `fenced` of a warp, and is not released.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from .pages import PagedClocks
+from .pages import Epochs, PagedClocks
 
 ORDER, WIDE, RECEIVED, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 ROWS = 9
 ORDERS = (ORDER, WIDE, RECEIVED)
 """The clocks of the order itself. None of them is ahead of the one before it."""
 _ORDERS, _SCOPES = slice(ORDER, RECEIVED + 1), slice(WIDE, RECEIVED + 1)
+Clocks: TypeAlias = "np.ndarray | PagedClocks"
+"""The clocks of an agent or a barrier, int32[ROWS, agents] or paged. All of one cluster have the same form."""
 PROXIES = (PROXY, PROXY_GLOBAL)
 """The clock rows that fence.proxy.async without a state space advances."""
 
@@ -63,7 +65,7 @@ class Agent:
         self.clocks: Any = self._made(capacity)
         self.epoch = 0
         self.version = 0
-        self._known: tuple[int, Any] | None = None
+        self._known: tuple[int, Epochs] | None = None
         self.fenced: Any = None
         self.forked: tuple[int, int] | None = None
         self.warp = -1
@@ -89,15 +91,17 @@ class Agent:
             self.synced = own
         self.acquire_clocks(released.clocks)
 
-    def acquire_clocks(self, released: Any) -> None:
+    def acquire_clocks(self, released: Clocks) -> None:
         """Join the given clocks into this agent's clocks."""
-        np.maximum(self.clocks, released, out=self.clocks)
+        given: Any = released
+        np.maximum(self.clocks, given, out=self.clocks)
         self.version += 1
 
-    def acquire_older(self, released: Any) -> None:
+    def acquire_older(self, released: Clocks) -> None:
         """Join clocks that may be narrower because they were created before the last growth."""
-        clocks = self.clocks[:, : released.shape[1]]
-        np.maximum(clocks, released, out=clocks)
+        given: Any = released
+        clocks = self.clocks[:, : given.shape[1]]
+        np.maximum(clocks, given, out=clocks)
         self.version += 1
 
     def acquire_from(self, other: Agent) -> None:
@@ -110,11 +114,12 @@ class Agent:
         if _put(self.clocks, ORDERS, agent, epoch):
             self.version += 1
 
-    def acquire_past(self, clocks: Any) -> None:
+    def acquire_past(self, clocks: Clocks) -> None:
         """Add the accesses covered by `clocks` to this agent's past, without making them visible."""
-        past = self.clocks[PAST, : clocks.shape[1]]
-        np.maximum(past, clocks[ORDER], out=past)
-        np.maximum(past, clocks[PAST], out=past)
+        given: Any = clocks
+        past = self.clocks[PAST, : given.shape[1]]
+        np.maximum(past, given[ORDER], out=past)
+        np.maximum(past, given[PAST], out=past)
         self.version += 1
 
     def executed(self, agent: int, epoch: int) -> None:
@@ -130,23 +135,24 @@ class Agent:
         return agent == self.index or self.clocks.item(ORDER, agent) >= epoch
 
     @property
-    def known(self) -> Any:
+    def known(self) -> Epochs:
         """The latest epoch of each agent whose accesses happen before this agent's next access."""
         if self._known is None or self._known[0] != self.version:
             self._known = self.version, self.clocks[ORDER].copy()
         return self._known[1]
 
-    def joined(self, others: Sequence[Agent]) -> tuple[Any, Any]:
+    def joined(self, others: Sequence[Agent]) -> tuple[Epochs, Epochs]:
         """Return the joined ORDER clocks of these agents, and the joined clocks of everything that they executed."""
         clocks = [self.clocks, *(each.clocks for each in others)]
         ordered = np.maximum.reduce([each[ORDER] for each in clocks])
         return ordered, np.maximum.reduce([ordered, *(each[PAST] for each in clocks)])
 
-    def merge_fenced(self, fenced: Any) -> None:
+    def merge_fenced(self, fenced: Epochs) -> None:
         """Record that a thread of this agent executed fence::after_thread_sync as part of another agent."""
-        self.fenced = fenced.copy() if self.fenced is None else np.maximum(self.fenced, fenced)
+        given: Any = fenced
+        self.fenced = given.copy() if self.fenced is None else np.maximum(self.fenced, given)
 
-    def snapshot(self, fenced: Any = None) -> Snapshot:
+    def snapshot(self, fenced: Epochs | None = None) -> Snapshot:
         """Return a copy of this agent's current state, for checking an access that takes effect later."""
         return Snapshot(self.index, self.epoch, self.clocks.copy(), fenced)
 
@@ -162,10 +168,11 @@ class Agent:
             np.maximum(proxy, order, out=proxy)
         self.advance()
 
-    def observe(self, released: Any) -> None:
+    def observe(self, released: Clocks) -> None:
         """Record that a strong read returned a value released with these clocks; a later fence acquires them."""
-        observed = self.clocks[OBSERVED, : released.shape[1]]
-        np.maximum(observed, released[ORDER], out=observed)
+        given: Any = released
+        observed = self.clocks[OBSERVED, : given.shape[1]]
+        np.maximum(observed, given[ORDER], out=observed)
         self.version += 1
 
     @property
@@ -173,7 +180,7 @@ class Agent:
         """Return whether a fence at GPU scope has made any access visible."""
         return bool(self.clocks[FENCED].any())
 
-    def fenced_clocks(self) -> Any:
+    def fenced_clocks(self) -> Clocks:
         """Return the clocks of everything that fences at GPU scope have made visible."""
         return np.minimum(self.clocks, self.clocks[FENCED])
 
@@ -206,7 +213,7 @@ class Snapshot:
 
     __slots__ = ("clocks", "epoch", "fenced", "forked", "index", "warp")
 
-    def __init__(self, index: int, epoch: int, clocks: Any, fenced: Any) -> None:
+    def __init__(self, index: int, epoch: int, clocks: Clocks, fenced: Epochs | None) -> None:
         self.index = index
         self.epoch = epoch
         self.clocks = clocks
@@ -215,7 +222,7 @@ class Snapshot:
         self.warp = -1
 
     @property
-    def known(self) -> Any:
+    def known(self) -> Epochs:
         """See `Agent.known`."""
         return self.clocks[ORDER]
 
@@ -224,13 +231,14 @@ class Snapshot:
         return agent == self.index or (agent < self.clocks.shape[1] and self.clocks.item(ORDER, agent) >= epoch)
 
 
-def common(clocks: Sequence[Any]) -> Any:
+def common(clocks: Sequence[Clocks]) -> Clocks:
     """Return the element-wise minimum of several agents' clocks, which may be older than the last growth."""
-    first, *others = clocks
+    given: Sequence[Any] = clocks
+    first, *others = given
     if isinstance(first, PagedClocks):
         return first.common(others)
-    width = min(each.shape[1] for each in clocks)
-    return np.minimum.reduce([each[:, :width] for each in clocks])
+    width = min(each.shape[1] for each in given)
+    return np.minimum.reduce([each[:, :width] for each in given])
 
 
 class Causality:
@@ -321,7 +329,7 @@ class SyncClock:
         """Release the accesses of one agent up to `epoch`, and nothing else."""
         _put(self.clocks, rows, agent, epoch)
 
-    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Any]) -> None:
+    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Clocks]) -> None:
         """Let `release` release to this at the scope of a CTA, to threads of another one.
 
         published: the clocks of what the same threads released at a wider scope.
@@ -330,7 +338,8 @@ class SyncClock:
         release(self)
         self.clocks[_SCOPES] = before
         wide = self.clocks[WIDE]
-        for clocks in published:
+        given: Sequence[Any] = published
+        for clocks in given:
             own = wide[: clocks.shape[1]]
             np.maximum(own, clocks[WIDE], out=own)
         np.minimum(wide, self.clocks[ORDER], out=wide)
@@ -352,10 +361,11 @@ class SyncClock:
         """Release everything released to `other`, which may be older than the last growth of the clocks."""
         self.join_clocks(other.clocks)
 
-    def join_clocks(self, other: Any) -> None:
+    def join_clocks(self, other: Clocks) -> None:
         """Join the given clocks into this clock."""
-        clocks = self.clocks[:, : other.shape[1]]
-        np.maximum(clocks, other, out=clocks)
+        given: Any = other
+        clocks = self.clocks[:, : given.shape[1]]
+        np.maximum(clocks, given, out=clocks)
 
     def follows(self, agent: int, epoch: int) -> bool:
         """Return whether this clock was released after `agent` executed epoch `epoch`."""

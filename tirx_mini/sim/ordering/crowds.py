@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .actors import Access, Actor, Release
-from .clocks import RECEIVED
+from .clocks import RECEIVED, Clocks
 from .operations import Operation, Proxy, is_wide
 from .pages import NOTHING, PagedClocks, Root, entry, holds, replaced
 
@@ -30,7 +30,7 @@ class Part:
 
     __slots__ = ("members", "owners", "spans", "warps")
 
-    def __init__(self, members: tuple[int, ...], accesses: Sequence[Any]) -> None:
+    def __init__(self, members: tuple[int, ...], accesses: Sequence[Access]) -> None:
         found = [accesses[member] for member in members]
         self.members = members
         self.owners = frozenset((access.cluster, access.agent) for access in found)
@@ -70,7 +70,7 @@ class Crowd:
         owner = access.cluster, access.agent
         return number in self.tail or any(owner in p.owners and number in p.members for p in self.parts)
 
-    def plus(self, number: int, accesses: Sequence[Any]) -> Crowd:
+    def plus(self, number: int, accesses: Sequence[Access]) -> Crowd:
         """Return the set with one more member."""
         access: Access = accesses[number]
         parts, tail = self.parts, (*self.tail, number)
@@ -93,7 +93,7 @@ class Crowd:
             self.joint,
         )  # fmt: skip
 
-    def without(self, access: Access, accesses: Sequence[Any], keep_stores: bool) -> Crowd:
+    def without(self, access: Access, accesses: Sequence[Access], keep_stores: bool) -> Crowd:
         """Return the set without earlier accesses of the same agent."""
         if not entry(self.stamps, access.agent):
             return self
@@ -119,7 +119,7 @@ class Crowd:
                 found = replace(found, parts=tuple(parts))
         return found
 
-    def of_warp(self, actor: Actor, accesses: Sequence[Any]) -> Iterator[int]:
+    def of_warp(self, actor: Actor, accesses: Sequence[Access]) -> Iterator[int]:
         """Yield the accesses by the actor's own warp."""
         warp = actor.agent.warp
         if warp >= 0 and entry(self.warps, warp):
@@ -128,7 +128,7 @@ class Crowd:
                     if accesses[member].warp == warp and accesses[member].cluster == actor.cluster:
                         yield member
 
-    def unlike(self, spans: set[int], accesses: Sequence[Any]) -> Iterator[int]:
+    def unlike(self, spans: set[int], accesses: Sequence[Access]) -> Iterator[int]:
         """Yield the accesses at none of the given spans, which may grow during the iteration."""
         for part in self.parts:
             if not part.spans <= spans:
@@ -152,7 +152,7 @@ class Crowd:
             and holds(clocks.rows[RECEIVED], self.stamps)
         )
 
-    def releasing(self, access: Access, accesses: Sequence[Any]) -> Crowd:
+    def releasing(self, access: Access, accesses: Sequence[Access]) -> Crowd:
         """Return the set with the joint release of its members, of which `access` is the last."""
         if self.joint is not None:
             found = [self.joint, *access.released]
@@ -173,7 +173,7 @@ class Crowd:
         return made
 
 
-def crowd_of(members: Sequence[int], accesses: Sequence[Any]) -> Crowd:
+def crowd_of(members: Sequence[int], accesses: Sequence[Access]) -> Crowd:
     """Return the members of a set as a crowd."""
     made = Crowd()
     for member in members:
@@ -181,7 +181,7 @@ def crowd_of(members: Sequence[int], accesses: Sequence[Any]) -> Crowd:
     return made
 
 
-def _later(a: Any, b: Any) -> Any:
+def _later(a: Any, b: Any) -> Clocks:
     """Return the join of the clocks of two releases."""
     if isinstance(a, PagedClocks):
         joined = a.copy()

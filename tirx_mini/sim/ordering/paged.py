@@ -18,9 +18,10 @@ from .clocks import (
     WIDE,
     Agent,
     Causality,
+    Clocks,
     SyncClock,
 )  # fmt: skip
-from .pages import NOTHING, PagedClocks, Row, join, meet
+from .pages import NOTHING, Epochs, PagedClocks, Row, join, meet
 
 MOST_DENSE = 256
 """The maximum number of warps for dense clocks, which are faster for few agents."""
@@ -46,17 +47,19 @@ class PagedAgent(Agent):
         if self.clocks.put(ORDERS, agent, epoch):
             self.version += 1
 
-    def acquire_clocks(self, released: PagedClocks) -> None:
+    def acquire_clocks(self, released: Clocks) -> None:
         """See `Agent.acquire_clocks`."""
-        self.clocks.join(released)
+        given: Any = released
+        self.clocks.join(given)
         self.version += 1
 
     acquire_older = acquire_clocks
 
-    def acquire_past(self, clocks: PagedClocks) -> None:
+    def acquire_past(self, clocks: Clocks) -> None:
         """See `Agent.acquire_past`."""
-        self.clocks.join_row(PAST, clocks.rows[ORDER])
-        self.clocks.join_row(PAST, clocks.rows[PAST])
+        given: Any = clocks
+        self.clocks.join_row(PAST, given.rows[ORDER])
+        self.clocks.join_row(PAST, given.rows[PAST])
         self.version += 1
 
     def keep(self, rows: Sequence[int], agent: int, epochs: Sequence[int]) -> None:
@@ -76,9 +79,10 @@ class PagedAgent(Agent):
             past = join(past, each.clocks.rows[PAST])
         return Row(ordered), Row(join(past, ordered))
 
-    def merge_fenced(self, fenced: Row) -> None:
+    def merge_fenced(self, fenced: Epochs) -> None:
         """See `Agent.merge_fenced`."""
-        self.fenced = fenced if self.fenced is None else Row(join(self.fenced.root, fenced.root))
+        given: Any = fenced
+        self.fenced = given if self.fenced is None else Row(join(self.fenced.root, given.root))
 
     def fence_proxy(self, rows: Sequence[int] = PROXIES) -> None:
         """See `Agent.fence_proxy`."""
@@ -87,9 +91,10 @@ class PagedAgent(Agent):
             self.clocks.join_row(row, self.clocks.rows[ORDER])
         self.advance()
 
-    def observe(self, released: PagedClocks) -> None:
+    def observe(self, released: Clocks) -> None:
         """See `Agent.observe`."""
-        self.clocks.join_row(OBSERVED, released.rows[ORDER])
+        given: Any = released
+        self.clocks.join_row(OBSERVED, given.rows[ORDER])
         self.version += 1
 
     @property
@@ -144,12 +149,13 @@ class PagedClock(SyncClock):
         """See `SyncClock.release_epoch`."""
         self.clocks.put(rows, agent, epoch)
 
-    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Any]) -> None:
+    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Clocks]) -> None:
         """See `SyncClock.release_narrowly`."""
         wide, received = self.clocks.rows[WIDE], self.clocks.rows[RECEIVED]
         release(self)
         rows = self.clocks.rows
-        for clocks in published:
+        given: Sequence[Any] = published
+        for clocks in given:
             wide = join(wide, meet(clocks.rows[WIDE], rows[ORDER]))
         rows[WIDE], rows[RECEIVED] = wide, received
 
@@ -165,9 +171,10 @@ class PagedClock(SyncClock):
         self.clocks.keep(range(ROWS), agent.index, own)
         self.release_epoch(agent.index, agent.synced)
 
-    def join_clocks(self, other: PagedClocks) -> None:
+    def join_clocks(self, other: Clocks) -> None:
         """See `SyncClock.join_clocks`."""
-        self.clocks.join(other)
+        given: Any = other
+        self.clocks.join(given)
 
     def copy_from(self, other: SyncClock) -> None:
         """See `SyncClock.copy_from`."""

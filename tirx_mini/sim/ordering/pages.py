@@ -85,7 +85,7 @@ def _wide(root: Root, width: int) -> Root:
     return root if len(root) == width else (*root, *(None,) * (width - len(root)))
 
 
-def _each(a: Any, b: Any, both: Callable[[Any, Any], Any]) -> Any:
+def _each(a: Any, b: Any, both: Callable[[Any, Any], object]) -> Any:
     """Join two tuples entry by entry; return one of the inputs if the result equals it."""
     made: list[Any] = []
     first = second = True
@@ -107,7 +107,7 @@ def _join_leaves(a: Leaf, b: Leaf) -> Leaf:
     return _one_of(np.maximum(a, b), a, b)
 
 
-def _least(a: Any, b: Any, both: Callable[[Any, Any], Any]) -> Any:
+def _least(a: Any, b: Any, both: Callable[[Any, Any], object]) -> Any:
     made = list(a)
     for place in compress(count(), map(is_not, a, b)):
         x, y = a[place], b[place]
@@ -148,7 +148,7 @@ def _hold_leaves(a: Leaf, b: Leaf) -> bool:
 class Epochs(Protocol):
     """The epoch of each agent, as an array or a row of pages."""
 
-    def item(self, agent: int, /) -> Any: ...
+    def item(self, agent: int, /) -> int: ...
     def __len__(self) -> int: ...
 
 

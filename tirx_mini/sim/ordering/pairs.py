@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
@@ -71,7 +69,7 @@ def meets(earlier: Access, actor: Actor) -> bool:
 
 
 def crossing(
-    earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: Any, actor: Actor, writes: bool
+    earlier: Access, hit: np.ndarray, lanes: np.ndarray | None, where: np.ndarray | slice, actor: Actor, writes: bool
 ) -> ConflictKind | None:
     """Return the conflict between different lanes of one warp at the granules `hit` of `where`, or None."""
     now = actor.lanes

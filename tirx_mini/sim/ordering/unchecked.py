@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from .clocks import ORDERS, PROXIES, Agent, Causality, SyncClock
+from .clocks import ORDERS, PROXIES, Agent, Causality, Clocks, SyncClock
 
 
 class UncheckedAgent(Agent):
@@ -25,7 +24,7 @@ class UncheckedAgent(Agent):
     def acquire(self, released: SyncClock) -> None:
         """Do nothing: an unchecked run records no order."""
 
-    def acquire_clocks(self, released: Any) -> None:
+    def acquire_clocks(self, released: Clocks) -> None:
         """Do nothing: an unchecked run records no order."""
 
     def acquire_from(self, other: Agent) -> None:
@@ -34,7 +33,7 @@ class UncheckedAgent(Agent):
     def acquire_epoch(self, agent: int, epoch: int) -> None:
         """Do nothing: an unchecked run records no order."""
 
-    def acquire_past(self, clocks: Any) -> None:
+    def acquire_past(self, clocks: Clocks) -> None:
         """Do nothing: an unchecked run records no order."""
 
     def happens_after(self, agent: int, epoch: int) -> bool:
@@ -72,13 +71,13 @@ class UncheckedClock(SyncClock):
     def release_epoch(self, agent: int, epoch: int, rows: Sequence[int] = ORDERS) -> None:
         """Do nothing: an unchecked run records no order."""
 
-    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Any]) -> None:
+    def release_narrowly(self, release: Callable[[SyncClock], None], published: Sequence[Clocks]) -> None:
         """Do nothing: an unchecked run records no order."""
 
     def release_past(self, agent: Agent) -> None:
         """Do nothing: an unchecked run records no order."""
 
-    def join_clocks(self, other: Any) -> None:
+    def join_clocks(self, other: Clocks) -> None:
         """Do nothing: an unchecked run records no order."""
 
     def copy_from(self, other: SyncClock) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from tirx_mini.hardware import GpuSpec
 
 from ..gpu import Gpu
-from ..machine import NO_TIME, BatchedWarp, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
+from ..machine import NO_TIME, BatchedWarp, ClusterValue, KernelImage, Parted, ResidentCluster, ResidentCta, per_cluster
 from ..ordering import Unequal
 from ..outcome import Standing
 from ..setup import Part, Setup
@@ -67,7 +66,7 @@ class BatchedGpu(Gpu):
         todo, clusters = self._todo, self._clusters
         return Standing(lambda flops: 1 - sum(map(len, todo)) / clusters)
 
-    def block_indices(self, cta: ResidentCta) -> tuple[Any, Any, Any]:
+    def block_indices(self, cta: ResidentCta) -> tuple[ClusterValue, ClusterValue, ClusterValue]:
         """Return blockIdx of a CTA in each cluster of the batch."""
         inner = np.array(cta.cluster_ctaid)
         blocks = np.array([np.array(self.origin_of(number)) + inner for number in cta.cluster.numbers])

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class BoundKernel:
             np.copyto(array, np.frombuffer(data, array.dtype).reshape(array.shape))
 
     @property
-    def without_data(self) -> tuple[Any, ...]:
+    def without_data(self) -> tuple[object, ...]:
         """The arguments of the same kernel for a run without data."""
         scalars = iter(self.scalars)
         return tuple(None if isinstance(param, Buffer) else next(scalars) for param in self.func.params)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tirx_mini.ir import Span
 
-from ..machine import Blocking, Cta, Element, Mbarrier, Signal
+from ..machine import Blocking, Cta, Element, Mbarrier, Signal, Warp
 from ..ordering import Agent, SyncClock
 from ..timeline import Place, Track, TrackKind
 from .notes import SignalNote
@@ -25,21 +25,22 @@ class RecordedMbarrier(Mbarrier):
 
     __slots__ = ("_note", "_source", "place")
 
-    def __init__(self, cta: Any, offset: int, element: Element) -> None:
+    def __init__(self, cta: Cta, offset: int, element: Element) -> None:
         super().__init__(cta, offset, element)
         self.place = Place(cta.number, self.name)
-        self._note = cta.gpu.recorder.signals.append
+        recorder: Any = cta.gpu.recorder
+        self._note = recorder.signals.append
         self._source: Track | None = None
 
-    def arrive(self, w: Any, count: int = 1) -> None:
+    def arrive(self, w: Warp, count: int = 1) -> None:
         if self.expected:
             time = w.time if w.cta is self.cta else w.time + w.gpu.spec.remote_latency
-            self._changed(time, w.log.track, Signal.ARRIVE, count, 0, w.span)
+            self._changed(time, _track(w), Signal.ARRIVE, count, 0, w.span)
         super().arrive(w, count)
 
-    def expect(self, w: Any, nbytes: int) -> bool:
+    def expect(self, w: Warp, nbytes: int) -> bool:
         if self.expected:
-            self._changed(w.time, w.log.track, Signal.EXPECT_TX, 0, -nbytes, w.span)
+            self._changed(w.time, _track(w), Signal.EXPECT_TX, 0, -nbytes, w.span)
         return super().expect(w, nbytes)
 
     def complete_tx(
@@ -57,12 +58,13 @@ class RecordedMbarrier(Mbarrier):
         self._changed(time, source, signal, 1, 0, span)
         super().arrive_async(cta, agent, released, time, signal, role, span)
 
-    def wait(self, w: Any, parity: int) -> Blocking:
+    def wait(self, w: Warp, parity: int) -> Blocking:
+        warp: Any = w
         phase = self.phase - self.completed(parity)
-        w.awaited = self.place, parity & 1, phase if phase >= 0 else None
-        mine = w.awaited
+        warp.awaited = self.place, parity & 1, phase if phase >= 0 else None
+        mine = warp.awaited
         yield from super().wait(w, parity)
-        w.awaited = mine  # other lanes of the warp may have waited meanwhile
+        warp.awaited = mine  # other lanes of the warp may have waited meanwhile
 
     def _changed(self, time: float, source: Track, kind: Signal, arrivals: int, nbytes: int, span: Span | None) -> None:
         self._source = source

@@ -44,7 +44,7 @@ class Names:
         outer = element.indices[: max(len(shape) - 2, 1)]
         return str(Element(element.buffer, outer)), outer[0]
 
-    def shared(self, address: Any, rank: int) -> str:
+    def shared(self, address: int | np.ndarray, rank: int) -> str:
         """Return the name of a shared::cluster address, as a CTA of the given rank sees it."""
         if isinstance(address, np.ndarray):
             return "differs by lane"
@@ -67,10 +67,11 @@ class Names:
             told = self._told[key] = self.stage(entry, operands), self.operands(entry, operands, attrs, rank)
         return told
 
-    def stage(self, entry: Instruction, operands: tuple[Any, ...]) -> int | None:
+    def stage(self, entry: Instruction, operands: tuple[object, ...]) -> int | None:
         """Return the stage of an instruction: the stage of its barrier, or else of the first tile that it accesses."""
         tile = None
-        for operand, value in zip(entry.operands, operands, strict=False):
+        values: tuple[Any, ...] = operands
+        for operand, value in zip(entry.operands, values, strict=False):
             kind = operand.type.kind
             if isinstance(value, np.ndarray):
                 continue
@@ -83,7 +84,7 @@ class Names:
         return tile
 
     def operands(
-        self, entry: Instruction, values: tuple[Any, ...], attrs: Mapping[str, object], rank: int
+        self, entry: Instruction, values: tuple[object, ...], attrs: Mapping[str, object], rank: int
     ) -> tuple[tuple[str, str], ...]:
         """Return the displayed operands and modifiers of a call."""
         tellers = self._tellers.get(entry.name)
@@ -96,7 +97,8 @@ class Names:
             if tell is not None:
                 told.append((name, tell(self, value, rank)))
         if tellers and tellers[-1][0] == "coords":
-            told.append(("coords", str(tuple(int(c) for c in values[len(tellers) - 1 :]))))
+            coords: tuple[Any, ...] = values[len(tellers) - 1 :]
+            told.append(("coords", str(tuple(int(c) for c in coords))))
         return (*told, *self._modifiers(entry, attrs)) if attrs else tuple(told)
 
     @staticmethod
@@ -134,7 +136,7 @@ def _tmem(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else f"lane {value >> 16}, column {value & 0xFFFF}"
 
 
-def _condition(names: Names, value: object, rank: int) -> str:
+def _condition(names: Names, value: Any, rank: int) -> str:
     return "differs by lane" if isinstance(value, np.ndarray) else str(bool(value)).lower()
 
 

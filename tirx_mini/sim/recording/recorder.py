@@ -9,6 +9,7 @@ from typing import Any
 
 from tirx_mini.isa import TmemOperand
 
+from ..engines import Batch, BulkCopy, Pipe
 from ..machine import Cta, KernelImage, RunningWarp
 from ..timeline import Place, Timeline, Track, TrackKind
 from .build import build
@@ -25,7 +26,7 @@ class TimelineRecorder:
         self.signals = self.notes.signals
         self._running: dict[Any, deque[MmaNote]] = {}
 
-    def warp_log(self, cta: Any, warp: int, time: float) -> WarpLog:
+    def warp_log(self, cta: Cta, warp: int, time: float) -> WarpLog:
         """Return the log of a warp that starts."""
         if warp == 0:
             self.notes.ctas[cta.number] = CtaLog(cta.number, cta.name, cta.sm.index, cta.cluster.index, cta.rank)
@@ -35,19 +36,19 @@ class TimelineRecorder:
 
     # -- engines -------------------------------------------------------------------------------------------------
 
-    def loaded(self, copy: Any) -> None:
+    def loaded(self, copy: BulkCopy) -> None:
         """Record a TMA load that completes now, before it signals its barriers."""
-        _, barrier = copy.targets[0]
+        barrier: Any = copy.targets[0][1]
         targets = tuple(cta.number for cta, _ in copy.targets)
         done = copy.cta.gpu.clock.now
         self._copied(copy, True, copy.issued, done, barrier.place, barrier.phase, targets)
 
-    def stored(self, copy: Any) -> None:
+    def stored(self, copy: BulkCopy) -> None:
         """Record a TMA store that has completed its writes."""
         self._copied(copy, False, copy.moved[0], copy.write_time, None, None, ())
 
     def _copied(
-        self, copy: Any, load: bool, start: float, end: float, barrier: Place | None, phase: int | None,
+        self, copy: BulkCopy, load: bool, start: float, end: float, barrier: Place | None, phase: int | None,
         targets: tuple[int, ...],
     ) -> None:  # fmt: skip
         cta, tensor_map = copy.cta.number, copy.copier.tensor_map
@@ -58,9 +59,9 @@ class TimelineRecorder:
             )
         )  # fmt: skip
 
-    def multiplying(self, pipe: object, batch: Any, first: float, end: float) -> None:
+    def multiplying(self, pipe: Pipe, batch: Batch, first: float, end: float) -> None:
         """Record that a tensor core executes a batch of MMAs from `first` to `end`."""
-        mmas = batch.products
+        mmas: Sequence[Any] = batch.products
         if not mmas:
             return
         a = None if isinstance(mmas[0].a, TmemOperand) else mmas[0].a_start
@@ -68,26 +69,28 @@ class TimelineRecorder:
         note.fresh = tuple(each.column for each in mmas if not each.accumulate)
         self._running.setdefault(pipe, deque()).append(note)
 
-    def multiplied(self, pipe: object, batch: Any) -> None:
+    def multiplied(self, pipe: Pipe, batch: Batch) -> None:
         """Record the completion of a batch, before it signals its barriers."""
         if batch.products:
             running = self._running[pipe]
             note = running.popleft()
             if not running:
                 del self._running[pipe]  # a pipe keeps its CTA alive
-            if batch.arrivals:
-                note.barriers = tuple(barrier.place for barrier in batch.arrivals)
-                note.phase = batch.arrivals[0].phase
+            arrivals: Any = batch.arrivals
+            if arrivals:
+                note.barriers = tuple(barrier.place for barrier in arrivals)
+                note.phase = arrivals[0].phase
 
-    def group_multiplied(self, cta: Cta, mmas: Any, first: float, end: float) -> None:
+    def group_multiplied(self, cta: Cta, mmas: Sequence[object], first: float, end: float) -> None:
         """Record that a tensor core has executed a group of a warpgroup's MMAs from `first` to `end`."""
-        product = mmas[0].product
+        given: Sequence[Any] = mmas
+        product = given[0].product
         note = self._mmas(cta, mmas, None if product.a is None else product.a_start, 1, first, end)
         note.fresh = tuple(
-            (each.role, each.registers.array.name, each.registers.index) for each in mmas if not each.accumulate
+            (each.role, each.registers.array.name, each.registers.index) for each in given if not each.accumulate
         )
 
-    def _mmas(self, cta: Cta, mmas: Any, a: int | None, cta_group: int, first: float, end: float) -> MmaNote:
+    def _mmas(self, cta: Cta, mmas: Sequence[Any], a: int | None, cta_group: int, first: float, end: float) -> MmaNote:
         """Return a note of MMAs of one shape. a: the shared-memory offset of the first A; None if A is elsewhere."""
         mma = mmas[0]
         even = cta.rank & ~1

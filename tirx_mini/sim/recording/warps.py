@@ -11,9 +11,9 @@ import numpy as np
 
 from tirx_mini.isa import Instruction, OperandKind
 
-from ..machine import GlobalBuffer, Index, KernelImage, Number, RunningWarp, SharedBuffer, Wait
+from ..machine import Cta, GlobalBuffer, Index, KernelImage, Number, RunningWarp, SharedBuffer, Wait
 from ..ordering import Agent
-from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Step, Use, Written
+from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, LOAD, POLL, STORE, Step, Use, WarpLog, Written
 
 Buffer = SharedBuffer | GlobalBuffer
 NOTHING: Mapping[str, Any] = {}
@@ -29,17 +29,18 @@ class RecordedWarp(RunningWarp):
 
     __slots__ = ("awaited", "log", "note")
 
-    def __init__(self, cta: Any, warp_id: int, agent: Agent, time: float) -> None:
+    def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
         super().__init__(cta, warp_id, agent, time)
         self.awaited: Any = None
-        self.log = cta.gpu.recorder.warp_log(cta, warp_id, time)
+        recorder: Any = cta.gpu.recorder
+        self.log: WarpLog = recorder.warp_log(cta, warp_id, time)
         self.note = self.log.flat.extend
 
     def resume(self) -> None:
         super().resume()
         self.log.end = self.time
 
-    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Any:
+    def load(self, buffer: Buffer, index: Index, lanes: int = 1) -> Number:
         begin = self.time
         value = super().load(buffer, index, lanes)
         use = LOAD if isinstance(buffer, SharedBuffer) else GLOBAL_LOAD
@@ -123,7 +124,7 @@ def _noting(entry: Instruction, execute: Callable[..., Any]) -> Callable[..., An
 
     blocks: Callable[..., Generator[Wait, None, object]] = execute
 
-    def blocking(gpu: Any, w: RecordedWarp, *operands: Any, **attrs: Any) -> Generator[Wait, None, Any]:
+    def blocking(gpu: object, w: RecordedWarp, *operands: object, **attrs: object) -> Generator[Wait, None, Any]:
         begin, span = w.time, w.span
         result = yield from blocks(gpu, w, *operands, **attrs)
         w.note((use, begin, w.time, span, operands, attrs, w.awaited))

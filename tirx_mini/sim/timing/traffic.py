@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -67,12 +66,12 @@ class Traffic:
         self.shared_bytes = 0.0
 
     def generic(
-        self, sm: SmTraffic, time: float, slot: int, where: object, width: int, count: int, write: bool
+        self, sm: SmTraffic, time: float, slot: int, where: np.ndarray | int, width: int, count: int, write: bool
     ) -> float:
         """Transfer items of a warp's load or store, and return the completion time."""
         return self.serve(sm, time, *self.touch(slot, where, width, count), write)
 
-    def touch(self, slot: int, where: Any, width: int, count: int) -> tuple[int, int]:
+    def touch(self, slot: int, where: np.ndarray | int, width: int, count: int) -> tuple[int, int]:
         """Return (bytes through the L2, bytes that miss) of the items with indices `where`, of `width` bytes."""
         moved = through_l2(where, width, count)
         if self._warm:
@@ -194,7 +193,7 @@ class Traffic:
 class Untimed(Traffic):
     """A memory system without bandwidth limits, for a run that needs only results."""
 
-    def touch(self, slot: int, where: object, width: int, count: int) -> tuple[int, int]:
+    def touch(self, slot: int, where: np.ndarray | int, width: int, count: int) -> tuple[int, int]:
         """See `Traffic.touch`."""
         return 0, 0
 

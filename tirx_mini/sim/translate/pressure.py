@@ -8,6 +8,7 @@ share registers.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tirx_mini.hardware import MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from tirx_mini.ir import (
@@ -40,7 +41,7 @@ def registers_of(func: PrimFunc) -> int:
     it requests.
     """
     assert func.launch is not None
-    asked = [
+    asked: list[Any] = [
         node.attr("count")
         for node in func.nodes
         if isinstance(node, Call) and (entry := instruction_of(node)) and entry.moves_registers

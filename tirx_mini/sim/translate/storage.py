@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -173,7 +173,7 @@ class Storage:
         if expr.buffer.scope == "shared":
             return self._shared_address(expr, place, at)
         if at.known is not None and 0 <= at.known < expr.buffer.size:
-            made = self.out.namespace[place.name]
+            made: Any = self.out.namespace[place.name]
             return literal(GlobalMemory.base(made.slot) + at.known * made.dtype.itemsize, expr.dtype)
         return Value(f"w.global_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, (1 << 62) - 1)
 
@@ -184,7 +184,7 @@ class Storage:
         named = at.code.isidentifier()
         if not inside and (at.lanes or not (named or self.alone)):
             return Value(f"w.shared_address({place.name}, {at.code})", expr.dtype, at.lanes, 0, top)
-        buffer = self.out.namespace[place.name]
+        buffer: Any = self.out.namespace[place.name]
         size, offset = buffer.dtype.itemsize, buffer.byte_offset
         where = at.code if inside or named else self.out.fresh("at")
         if at.known is not None and inside:

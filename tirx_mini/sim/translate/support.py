@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 from tirx_mini.isa import greatest, least, where
 
 from ..facts import Fact, Fault
-from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait
+from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait, Warp
 
 MAX_POLLS = 20_000
 """The number of polls after which a warp is considered to wait forever."""
@@ -50,16 +51,16 @@ class IndexOverflow(Fact):
     bits: int
 
 
-def floor_div(w: object, a: Index, b: Index) -> Index:
+def floor_div(w: Warp, a: Index, b: Index) -> Index:
     """Return ``a // b``; a zero divisor in an active lane is recorded and replaced by 1."""
     return a // _divisor(w, b)
 
 
-def floor_mod(w: object, a: Index, b: Index) -> Index:
+def floor_mod(w: Warp, a: Index, b: Index) -> Index:
     return a % _divisor(w, b)
 
 
-def trunc_div(w: object, a: Index, b: Index) -> Index:
+def trunc_div(w: Warp, a: Index, b: Index) -> Index:
     """Return ``a / b`` of integers, rounded towards zero as in C."""
     b = _divisor(w, b)
     quotient = abs(a) // abs(b)
@@ -68,7 +69,7 @@ def trunc_div(w: object, a: Index, b: Index) -> Index:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def _divisor(w: Any, b: Index) -> Index:
+def _divisor(w: Warp, b: Index) -> Index:
     """Return the divisor, with zeros replaced by 1: the result is unspecified, and hardware does not trap (PTX ISA:
     div, rem)."""
     if isinstance(b, np.ndarray):
@@ -106,7 +107,7 @@ def _with_count(a: Index, count: Index) -> tuple[np.ndarray, np.ndarray]:
     return shifted, np.asarray(count).astype(shifted.dtype)
 
 
-def float_to_int(value: Number, low: int, high: int) -> Any:
+def float_to_int(value: Number, low: int, high: int) -> Index:
     """Round towards zero and saturate; NaN becomes 0 (PTX ISA: cvt)."""
     if isinstance(value, np.ndarray):
         wide = np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -124,7 +125,7 @@ def float_to_int(value: Number, low: int, high: int) -> Any:
 _WITHOUT_NAN = (ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn, ml_dtypes.float4_e2m1fn)
 
 
-def finite(value: Number, kind: Any) -> Any:
+def finite(value: Number, kind: type[np.generic]) -> np.ndarray | np.generic:
     """Clamp a value to the range of a float of 8, 6 or 4 bits; infinity becomes its largest number.
 
     So does NaN in a type without NaN (PTX ISA: cvt, .satfinite).
@@ -137,7 +138,9 @@ def finite(value: Number, kind: Any) -> Any:
     return near
 
 
-def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -> Any:
+def reinterpret(
+    value: object, source: npt.DTypeLike, target: npt.DTypeLike, before: int, after: int
+) -> np.ndarray | np.generic | int:
     """Reinterpret the bits of a value of type `source` as `target`; each has the given number of lanes in its last
     axis."""
     bits = np.asarray(value).astype(source, copy=False)
@@ -150,17 +153,17 @@ def reinterpret(value: Any, source: Any, target: Any, before: int, after: int) -
     return wide if wide.ndim else int(wide)
 
 
-def runaway(w: Any) -> Exception:
+def runaway(w: Warp) -> Exception:
     """Return the fault of a warp that polls memory for too long."""
     return Fault(RunawayLoop(w.origin))
 
 
-def endless(w: Any, state: tuple[str, ...]) -> Exception:
+def endless(w: Warp, state: tuple[str, ...]) -> Exception:
     """Return the fault of a warp in a loop that cannot end."""
     return Fault(EndlessLoop(w.origin, state))
 
 
-def poll(w: Any, steady: bool) -> Wait:
+def poll(w: Warp, steady: bool) -> Wait:
     """Yield to other warps in a loop that polls memory.
 
     steady: whether an iteration only reads memory.
@@ -172,7 +175,7 @@ def poll(w: Any, steady: bool) -> Wait:
     return Poll(w, w.time, w.span)
 
 
-def signed(w: Any, value: Index, low: int, high: int) -> Index:
+def signed(w: Warp, value: Index, low: int, high: int) -> Index:
     """Wrap a signed value of an address computation to its type, and record an overflow."""
     if not isinstance(value, np.ndarray):
         if low <= value <= high:
@@ -188,12 +191,12 @@ def signed(w: Any, value: Index, low: int, high: int) -> Index:
     return same
 
 
-def merge(mask: Mask, new: Any, old: Any) -> np.ndarray:
+def merge(mask: Mask, new: Warp, old: object) -> np.ndarray:
     """Return `new` in the lanes of `mask`, `old` elsewhere."""
     return where(mask.bits, new, old)
 
 
-def spread(value: Any, dtype: Any) -> np.ndarray:
+def spread(value: object, dtype: npt.DTypeLike) -> np.ndarray:
     """Broadcast a value to a new array of 32 lanes."""
     return np.array(np.broadcast_to(np.asarray(value, dtype), (32,)))
 

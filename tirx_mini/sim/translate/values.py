@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tirx_mini.ir import DataType
 
@@ -59,10 +58,13 @@ def combined(code: str, dtype: DataType, *parts: Value, low: int = 0, high: int 
     )
 
 
-def ranged(code: str, dtype: DataType, **facts: Any) -> Value:
+def ranged(
+    code: str, dtype: DataType, *, lanes: bool = False, static: bool = False, view: bool = False,
+    depth: int = 0,
+) -> Value:
     """Return a value whose only known bounds are those of its dtype."""
     low, high = integer_range(dtype) if dtype.is_integer or dtype.is_bool else (0, 0)
-    return Value(code, dtype, low=low, high=high, **facts)
+    return Value(code, dtype, low=low, high=high, lanes=lanes, static=static, view=view, depth=depth)
 
 
 def literal(value: int | bool, dtype: DataType) -> Value:

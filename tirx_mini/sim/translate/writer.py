@@ -5,9 +5,8 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from tirx_mini.ir import Span
 
@@ -22,14 +21,14 @@ _COST = re.compile(r"\s*w\.time \+= (\d+)$")
 class Writer:
     """A function under construction: its lines, the names in use, and the namespace of its module."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, object]) -> None:
         self.namespace = dict(namespace)
         self.prologue: list[str] = []
         self.lines: list[str] = []
         self._depth = 1
         # The warp, and all that the generated code may say of Python's own, whatever a kernel names its variables.
         self._taken: set[str] = {*OWN, *namespace, *dir(builtins), *keyword.kwlist}
-        self._objects: dict[tuple[str, Any], str] = {}
+        self._objects: dict[tuple[str, object], str] = {}
         self._span: Span | None = None
         self._pending_cost = 0
 
@@ -105,7 +104,7 @@ class Writer:
             self.namespace[name] = value
         return name
 
-    def per_warp(self, prefix: str, table: list[Any], key: object) -> str:
+    def per_warp(self, prefix: str, table: Sequence[object], key: object) -> str:
         """Return the name of a local that holds ``table[w.warp_id]``."""
         identity = (prefix, key)
         name = self._objects.get(identity)

@@ -71,7 +71,7 @@ class Dense:
         return (mantissa if "." in mantissa else f"{mantissa}.0") + (f"e{exponent}" if exponent else "")
 
 
-def read_numbers(p: Parser, element: str) -> Any:
+def read_numbers(p: Parser, element: str) -> object:
     if p.peek == "[":
         return p.listed("[", "]", lambda: read_numbers(p, element))
     if p.peek in ("true", "false"):

@@ -74,7 +74,7 @@ def _index_space(m: Machine, op: Op) -> list[np.ndarray]:
     return [np.asarray(n, dtype_of(_element(v))) for n, v in zip(counts, op.results, strict=True)]
 
 
-def _load_view(m: Machine, op: Op) -> list[Any]:
+def _load_view(m: Machine, op: Op) -> list[object]:
     return [m.load(m[op.view], blocks_of(op.view.type), m[op.index]), None]
 
 
@@ -93,7 +93,7 @@ def _pointee(value: Value) -> str:
     return str(value.type.element.pointee)
 
 
-def _load(m: Machine, op: Op) -> list[Any]:
+def _load(m: Machine, op: Op) -> list[object]:
     return [m.gather(m[op.source], _pointee(op.source), m[op.mask], m[op.paddingValue]), None]
 
 
@@ -101,12 +101,12 @@ def _store(m: Machine, op: Op) -> None:
     m.scatter(m[op.destination], m[op.value], m[op.mask])
 
 
-def _rmw(m: Machine, op: Op) -> list[Any]:
+def _rmw(m: Machine, op: Op) -> list[object]:
     element = _pointee(op.pointers)
     return [m.update(m[op.pointers], element, m[op.mask], change_of(op.mode, element), m[op.arg]), None]
 
 
-def _cas(m: Machine, op: Op) -> list[Any]:
+def _cas(m: Machine, op: Op) -> list[object]:
     return [m.update(m[op.pointers], _pointee(op.pointers), m[op.mask], swapped, m[op.cmp], m[op.val]), None]
 
 
@@ -158,7 +158,7 @@ def _for(m: Machine, op: Op) -> list[Any] | Exit:
     return list(carried)
 
 
-def _loop(m: Machine, op: Op) -> list[Any]:
+def _loop(m: Machine, op: Op) -> list[object]:
     carried = tuple(m[op.initValues])
     while True:
         end = m.run(op.region, carried)

@@ -86,7 +86,7 @@ def _put(emitter: Emitter, slots: Sequence[Slot], given: Sequence[object]) -> No
             emitter.store(slot.buffer, 0, value)
 
 
-def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> Any:
+def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> object:
     """Return `value`, evaluated early if it reads registers that are about to change."""
     if not isinstance(value, Tile):
         return emitter.bind("next", value) if len(buffers) > 1 else value

@@ -90,12 +90,12 @@ class Branches(Carrying):
     def _merge(
         self, condition: TileValue, arms: Sequence[Path], names: Mapping[str, object], tokens: Mapping[int, Tokens],
         wanted: frozenset[str], returned: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> object:  # fmt: skip
         """Terminate both arms, and continue with the merged variables.
 
         wanted: the variables that are read later. returned: whether the arms' return values are merged and returned.
         """
-        merged: dict[str, Any] = {}
+        merged: dict[str, object] = {}
         yields: list[list[Value]] = [[], []]
         templates: list[tuple[str, Any]] = []
         result = RETURNED
@@ -145,7 +145,7 @@ class Branches(Carrying):
             into += [t.value for t in tiles]
         return template
 
-    def _template(self, a: object, b: object) -> Any:
+    def _template(self, a: object, b: object) -> object:
         """Return a template of a variable's type after a branch; a tile's type takes precedence over a constant's."""
         tile = next((v for v in (a, b) if isinstance(v, TileValue)), None)
         if tile is not None:

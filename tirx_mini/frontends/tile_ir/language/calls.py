@@ -96,7 +96,7 @@ class Calls(Tracer):
             )
         return self._python(function, args, kwargs)
 
-    def _operation(self, function: Operation, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def _operation(self, function: Operation, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         choice = next((a for a in (*args, *kwargs.values()) if isinstance(a, ChoiceValue)), None)
         if choice is not None:
             return self.chosen(choice, function, args, kwargs)  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ class Calls(Tracer):
 
     # -- Python's own functions ----------------------------------------------------------------------------------------
 
-    def _python(self, function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def _python(self, function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if function in _handled:
             return _handled[function](self, *args, **kwargs)
         if isinstance(function, (BuiltinFunctionType, type)) and function in _AS_OPERATION:
@@ -129,7 +129,7 @@ class Calls(Tracer):
             instead = f"`ct.{name}` computes with tiles"
         raise TileUnsupportedFeatureError(f"`{name}` cannot be called in tile code", hint=instead)
 
-    def _compile_time(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _compile_time(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
         """Evaluate a Python function on constants."""
         for value in (*args, *kwargs.values()):
             if isinstance(value, (TileValue, Formatted)):
@@ -152,7 +152,7 @@ class Calls(Tracer):
 
     # -- Functions of the program --------------------------------------------------------------------------------------
 
-    def _inline(self, function: FunctionType, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def _inline(self, function: FunctionType, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """Trace a Python function inline at its call site, and return its value."""
         if is_context_manager(function):
             raise TileTypeError(
@@ -177,7 +177,7 @@ class Calls(Tracer):
         bound.apply_defaults()
         return source, {name: tuple(v) if isinstance(v, list) else v for name, v in bound.arguments.items()}
 
-    def _inline_closure(self, closure: Closure, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def _inline_closure(self, closure: Closure, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         outer: Frame = closure.frame
         name = closure.node.name if isinstance(closure.node, ast.FunctionDef) else "<lambda>"
         names = self._bind(name, closure.node.args, outer, args, kwargs)
@@ -185,7 +185,7 @@ class Calls(Tracer):
 
     def _bind(
         self, name: str, params: ast.arguments, outer: Frame, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Bind the arguments of a function defined in tile code to its parameters."""
         kinds = inspect.Parameter
         defaults = [None] * (len(params.posonlyargs) + len(params.args) - len(params.defaults)) + list(params.defaults)
@@ -258,7 +258,7 @@ def _range(tr: Tracer, *args: object) -> RangeValue:
     return RangeValue(start, stop, step)
 
 
-def _extreme(tr: Tracer, name: str, args: Sequence[object]) -> Any:
+def _extreme(tr: Tracer, name: str, args: Sequence[object]) -> object:
     items = args[0] if len(args) == 1 and isinstance(args[0], tuple) else tuple(args)
     if not items:
         raise TileTypeError(f"{name} needs at least one value")
@@ -272,13 +272,13 @@ def _isinstance(tr: Tracer, value: Any, kind: Any) -> bool:
     return isinstance(plain(value), kind)
 
 
-def _tuple(tr: Tracer, items: Any = ()) -> tuple[Any, ...]:
+def _tuple(tr: Tracer, items: Any = ()) -> tuple[object, ...]:
     if isinstance(items, RangeValue):
         return tuple(range(*(plain(v) for v in (items.start, items.stop, items.step))))
     return tuple(items)
 
 
-def _bool(tr: Tracer, value: object = False) -> Any:
+def _bool(tr: Tracer, value: object = False) -> object:
     return tr.condition(value, "the argument of bool")
 
 
@@ -288,11 +288,11 @@ def _len(tr: Tracer, value: Any) -> int:
     return len(value)
 
 
-def _str(tr: Tracer, value: object = "") -> Any:
+def _str(tr: Tracer, value: object = "") -> object:
     return Formatted(((value, ""),)) if isinstance(value, (TileValue, Formatted)) else str(plain(value))
 
 
-def _getattr(tr: Tracer, owner: object, name: object, *default: object) -> Any:
+def _getattr(tr: Tracer, owner: object, name: object, *default: object) -> object:
     try:
         return tr.attribute(owner, plain(name))  # type: ignore[attr-defined]
     except TileTypeError:
@@ -309,7 +309,7 @@ def _hasattr(tr: Tracer, owner: object, name: object) -> bool:
     return True
 
 
-def _type(tr: Tracer, value: object) -> Any:
+def _type(tr: Tracer, value: object) -> object:
     if isinstance(value, TileValue):
         raise TileTypeError(f"`type` of {describe(value)}: use `.dtype`")
     return type(plain(value))

@@ -70,7 +70,7 @@ class LoopContext:
 class Carrying(Tracer):
     """Handles values that regions take and yield: tiles in variables, and memory tokens of arrays."""
 
-    def _dynamic(self, value: object) -> Any:
+    def _dynamic(self, value: object) -> object:
         """Convert a value to its carried form, in which constants become scalars of their own types."""
         return map_leaves(lambda leaf: materialize(self, leaf) if is_constant(leaf) else leaf, value)
 
@@ -89,7 +89,7 @@ class Carrying(Tracer):
     def _tiles(self, value: object) -> list[TileValue]:
         return [leaf for leaf in leaves(value) if isinstance(leaf, TileValue)]
 
-    def _rebuilt(self, value: object, tiles: list[Value]) -> Any:
+    def _rebuilt(self, value: object, tiles: list[Value]) -> object:
         """Rebuild a value of the same structure from new tiles, consuming them from the front of `tiles`."""
         return map_leaves(
             lambda leaf: TileValue(tiles.pop(0), leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf, value

@@ -41,7 +41,7 @@ class Choices(Branches):
     ) -> Any:
         """Trace an operation that has `choice` as an argument."""
 
-        def apply(item: object) -> Any:
+        def apply(item: object) -> object:
             given = [item if a is choice else a for a in args]
             named = {name: item if a is choice else a for name, a in kwargs.items()}
             return self.call(function, given, named)

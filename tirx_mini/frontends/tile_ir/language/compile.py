@@ -66,7 +66,7 @@ class ConstantSpec:
         return hash(_exactly(self.value))
 
 
-def _exactly(value: object) -> Any:
+def _exactly(value: object) -> object:
     """Return a key of a constant that distinguishes 1, 1.0 and True, and 0.0 from -0.0."""
     if type(value) is tuple:
         return tuple(map(_exactly, value))
@@ -134,7 +134,7 @@ def _trace(kernel: TileKernel, specs: tuple[Spec, ...], arch: str, known: Access
     return Module(function.__name__, (entry,)), tracer.order.found
 
 
-def _entry_attributes(kernel: TileKernel, arch: str) -> dict[str, Any]:
+def _entry_attributes(kernel: TileKernel, arch: str) -> dict[str, object]:
     hints = kernel.hints.at(arch)
     given = {"num_cta_in_cga": hints.num_ctas, "occupancy": hints.occupancy, "num_worker_warps": hints.num_worker_warps}
     named = {name: value for name, value in given.items() if value is not None}

@@ -90,7 +90,7 @@ class Expressions(Tracer):
     def _name(self, node: ast.Name) -> Any:
         return typed(self.frame.lookup(node.id))
 
-    def _tuple(self, node: ast.Tuple) -> Any:
+    def _tuple(self, node: ast.Tuple) -> object:
         items: list[Any] = []
         for item in node.elts:
             if isinstance(item, ast.Starred):
@@ -99,19 +99,19 @@ class Expressions(Tracer):
                 items.append(self.evaluate(item))
         return tuple(items)
 
-    def _spread(self, node: ast.Starred) -> tuple[Any, ...]:
+    def _spread(self, node: ast.Starred) -> tuple[object, ...]:
         value = self.evaluate(node.value)
         if not isinstance(value, tuple):
             raise TileTypeError(f"`*` needs a tuple, not {describe(value)}")
         return value
 
-    def _lambda(self, node: ast.Lambda) -> Any:
+    def _lambda(self, node: ast.Lambda) -> object:
         return Closure(node, self.frame)
 
-    def _slice(self, node: ast.Slice) -> Any:
+    def _slice(self, node: ast.Slice) -> object:
         return slice(*(None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)))
 
-    def _binop(self, node: ast.BinOp) -> Any:
+    def _binop(self, node: ast.BinOp) -> object:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.emit.block.span = self.emit.span
         return self.operator(_BINARY[type(node.op)], left, right)
@@ -132,14 +132,14 @@ class Expressions(Tracer):
         except TypeError:
             raise TileTypeError(f"`{SYMBOLS[name]}` is not defined for {describe(x)} and {describe(y)}") from None
 
-    def _number_operator(self, name: str, x: object, y: object) -> Any:
+    def _number_operator(self, name: str, x: object, y: object) -> object:
         if name == "matmul":
             return self.call(_operation("matmul"), (x, y), {})
         if name == "pow":
             return self.call(_operation("pow"), (x, y), {})
         return binary(self, name, x, y)
 
-    def _tuples_equal(self, name: str, x: tuple[object, ...], y: tuple[object, ...]) -> Any:
+    def _tuples_equal(self, name: str, x: tuple[object, ...], y: tuple[object, ...]) -> object:
         if len(x) != len(y):
             return name == "not_equal"
         found: Any = True
@@ -147,7 +147,7 @@ class Expressions(Tracer):
             found = self._both(found, self.operator("equal", a, b))
         return found if name == "equal" else self._not(found)
 
-    def _both(self, x: object, y: object) -> Any:
+    def _both(self, x: object, y: object) -> object:
         a, b = (self.condition(v, "an operand of `and`") for v in (x, y))
         if isinstance(a, bool):
             return b if a else False
@@ -155,12 +155,12 @@ class Expressions(Tracer):
             return a if b else False
         return logical(self, "and", a, b)
 
-    def _not(self, value: object) -> Any:
+    def _not(self, value: object) -> object:
         if isinstance(value, TileValue):
             return bitwise_not.implementation(self, self.emit.cast(value, bool_))
         return not self.condition(value, "the operand of `not`")
 
-    def _unaryop(self, node: ast.UnaryOp) -> Any:
+    def _unaryop(self, node: ast.UnaryOp) -> object:
         value = self.evaluate(node.operand)
         self.emit.block.span = self.emit.span
         if isinstance(node.op, ast.Not):
@@ -171,7 +171,7 @@ class Expressions(Tracer):
             return negative.implementation(self, value)
         return positive(self, value) if isinstance(node.op, ast.UAdd) else bitwise_not.implementation(self, value)
 
-    def _compare(self, node: ast.Compare) -> Any:
+    def _compare(self, node: ast.Compare) -> object:
         left = self.evaluate(node.left)
         found: Any = True
         for op, right_node in zip(node.ops, node.comparators, strict=True):
@@ -182,7 +182,7 @@ class Expressions(Tracer):
             left = right
         return found
 
-    def _compared(self, op: ast.cmpop, left: object, right: object) -> Any:
+    def _compared(self, op: ast.cmpop, left: object, right: object) -> object:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = left is right or (is_constant(left) and is_constant(right) and plain(left) is plain(right))
             return same if isinstance(op, ast.Is) else not same
@@ -193,7 +193,7 @@ class Expressions(Tracer):
             return (plain(left) == plain(right)) is (name == "equal")
         return self.operator(name, left, right)
 
-    def _contained(self, item: object, items: object, negated: bool) -> Any:
+    def _contained(self, item: object, items: object, negated: bool) -> object:
         if isinstance(items, (str, dict, frozenset, set, list)):
             return (plain(item) in items) is not negated
         if not isinstance(items, tuple):
@@ -204,7 +204,7 @@ class Expressions(Tracer):
             found = step if found is False else self._either(found, step)
         return self._not(found) if negated else found
 
-    def _either(self, x: object, y: object) -> Any:
+    def _either(self, x: object, y: object) -> object:
         a, b = (self.condition(v, "an operand of `or`") for v in (x, y))
         if isinstance(a, bool):
             return True if a else b
@@ -212,7 +212,7 @@ class Expressions(Tracer):
             return True if b else a
         return logical(self, "or", a, b)
 
-    def _boolop(self, node: ast.BoolOp) -> Any:
+    def _boolop(self, node: ast.BoolOp) -> object:
         """Evaluate `and` or `or` of scalars with short-circuit semantics."""
         is_and = isinstance(node.op, ast.And)
         word = "and" if is_and else "or"
@@ -236,13 +236,13 @@ class Expressions(Tracer):
             return self.choose(node, known, rest if is_and else True, False if is_and else rest)
         return value
 
-    def _ifexp(self, node: ast.IfExp) -> Any:
+    def _ifexp(self, node: ast.IfExp) -> object:
         test = self.condition(self.evaluate(node.test), "the condition of `if … else`")
         if isinstance(test, bool):
             return self.evaluate(node.body if test else node.orelse)
         return self.choose(node, test, node.body, node.orelse)
 
-    def _joinedstr(self, node: ast.JoinedStr) -> Any:
+    def _joinedstr(self, node: ast.JoinedStr) -> object:
         parts: list[str | tuple[Any, str]] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
@@ -259,7 +259,7 @@ class Expressions(Tracer):
             return "".join(p if isinstance(p, str) else format(plain(p[0]), p[1]) for p in parts)
         return Formatted(tuple(parts))
 
-    def _subscript(self, node: ast.Subscript) -> Any:
+    def _subscript(self, node: ast.Subscript) -> object:
         value, key = self.evaluate(node.value), self.evaluate(node.slice)
         if isinstance(value, TileValue):
             return subscript(self, value, key)
@@ -277,7 +277,7 @@ class Expressions(Tracer):
         except (TypeError, KeyError, IndexError) as error:
             raise TileTypeError(f"{describe(value)} cannot be indexed so: {error}") from None
 
-    def _item(self, value: tuple[object, ...], key: object) -> Any:
+    def _item(self, value: tuple[object, ...], key: object) -> object:
         if isinstance(value, ArrayList) and not isinstance(key, slice):
             return self.element(value, key)  # type: ignore[attr-defined]
         if isinstance(key, slice):
@@ -292,7 +292,7 @@ class Expressions(Tracer):
             raise TileTypeError(f"the index {index} is out of range for {describe(value)}")
         return value[index]
 
-    def _attribute(self, node: ast.Attribute) -> Any:
+    def _attribute(self, node: ast.Attribute) -> object:
         return self.attribute(self.evaluate(node.value), node.attr)
 
     def attribute(self, owner: object, name: str) -> Any:
@@ -330,7 +330,7 @@ class Expressions(Tracer):
             raise TileTypeError(str(error)) from None
         return typed(value)
 
-    def _call(self, node: ast.Call) -> Any:
+    def _call(self, node: ast.Call) -> object:
         function = self.evaluate(node.func)
         if isinstance(function, Operation) and function.__name__ in _STATIC:
             return self.static(function.__name__, node)
@@ -357,7 +357,7 @@ class Expressions(Tracer):
             kwargs |= named
         return args, kwargs
 
-    def _by_name(self, node: ast.expr) -> dict[str, Any]:
+    def _by_name(self, node: ast.expr) -> dict[str, object]:
         """Evaluate the arguments of ``**kwargs``."""
         given = self.evaluate(node)
         if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
@@ -379,7 +379,7 @@ _FIELDS: Mapping[type, tuple[str, ...]] = MappingProxyType({
 })  # fmt: skip
 
 
-def _field(owner: Any, name: str) -> Any:
+def _field(owner: Any, name: str) -> object:
     if is_constant(owner):
         dtype = owner.dtype if isinstance(owner, Strict) else default_dtype(owner)
         return {"dtype": dtype, "shape": (), "ndim": 0}[name]

@@ -102,7 +102,7 @@ def binary_of(name: str, x: Any, y: Any, propagate_nan: bool = False) -> Any:
         raise TileValueError(f"`ct.{name}` of {describe(x)} and {describe(y)}: {error}") from None
 
 
-def _typed_binary(name: str, x: object, y: object, propagate_nan: bool) -> Any:
+def _typed_binary(name: str, x: object, y: object, propagate_nan: bool) -> object:
     a, b = plain(x), plain(y)
     if name in _COMPARISONS and not any(isinstance(v, float) for v in (a, b)):
         return bool(_INTEGERS[name](a, b))  # integers of any types compare by their values

@@ -29,7 +29,7 @@ class Loops(Carrying):
             self.frame.names[RETURNED] = self._before_return(node)
         self._loop(node)
 
-    def _before_return(self, node: ast.For | ast.While) -> Any:
+    def _before_return(self, node: ast.For | ast.While) -> object:
         """Trace a loop once to determine the type of a `return` inside it, and initialise its result."""
         names, tokens = self.frame.names, self.order.state
         self.frame.names, self.order.state = dict(names), dict(tokens)
@@ -42,7 +42,7 @@ class Loops(Carrying):
             return None
         return map_leaves(lambda leaf: self._zero(leaf), template)
 
-    def _zero(self, leaf: object) -> Any:
+    def _zero(self, leaf: object) -> object:
         if is_constant(leaf):
             leaf = materialize(self, leaf)
         return self.emit.constant(0, leaf.dtype, leaf.shape) if isinstance(leaf, TileValue) else leaf
@@ -106,7 +106,7 @@ class Loops(Carrying):
         before = {name: frame.names[name] for name in names}
         return LoopContext(names, roots, before), [*initial, *self.order.start(roots)]
 
-    def _one_of_arrays(self, value: object, node: ast.For | ast.While) -> Any:
+    def _one_of_arrays(self, value: object, node: ast.For | ast.While) -> object:
         """Return a choice value for an argument array that the loop may exchange, else the value itself."""
         if not isinstance(value, ArrayValue):
             return value

@@ -50,7 +50,7 @@ class Symbol:
     def __hash__(self) -> int:
         return id(self.tile_value)
 
-    def _apply(self, name: str, other: object, swapped: bool = False) -> Any:
+    def _apply(self, name: str, other: object, swapped: bool = False) -> object:
         x, y = from_python(self), from_python(other)
         return to_python(self._tr, binary(self._tr, name, *((y, x) if swapped else (x, y))))
 
@@ -127,7 +127,7 @@ class Statics(Tracer):
             raise TileTypeError(f"ct.{name} takes {counts[1]} argument{'s' if counts[1] > 1 else ''}")
         return getattr(self, f"_{name}")(node)
 
-    def _executed(self, node: ast.expr, what: str) -> Any:
+    def _executed(self, node: ast.expr, what: str) -> object:
         """Execute an expression as Python and return its value."""
         visible = self.frame.visible()
         names = {n: to_python(self, v) for n, v in visible.items() if not isinstance(v, (Undefined, Formatted))}
@@ -141,7 +141,7 @@ class Statics(Tracer):
                 f"{what} raised {type(error).__name__}: {error}", self.frame.span(node)
             ) from error
 
-    def _static_eval(self, node: ast.Call) -> Any:
+    def _static_eval(self, node: ast.Call) -> object:
         return from_python(self._executed(node.args[0], "the expression of ct.static_eval"))
 
     def _static_assert(self, node: ast.Call) -> None:
@@ -155,7 +155,7 @@ class Statics(Tracer):
         message = self._executed(node.args[1], "the message of ct.static_assert") if len(node.args) > 1 else None
         raise TileStaticAssertionError(f"the static assertion does not hold{'' if message is None else f': {message}'}")
 
-    def _static_iter(self, node: ast.Call) -> list[Any]:
+    def _static_iter(self, node: ast.Call) -> list[object]:
         found = self._executed(node.args[0], "the iterable of ct.static_iter")
         if not isinstance(found, Iterable):
             raise TileTypeError(f"ct.static_iter needs a Python iterable, not {describe(from_python(found))}")
@@ -166,7 +166,7 @@ class Statics(Tracer):
             items.append(from_python(item))
         return items
 
-    def _static_exception(self, node: ast.Call) -> Any:
+    def _static_exception(self, node: ast.Call) -> object:
         found = self._executed(node.args[0], "the expression of ct.static_exception")
         if not isinstance(found, BaseException):
             raise TileTypeError(f"ct.static_exception needs an exception, not {describe(from_python(found))}")

@@ -44,7 +44,7 @@ class Unrolled(Tracer):
             self.frame.names = outer
         return items
 
-    def _items(self, element: ast.expr, clauses: Sequence[ast.comprehension]) -> Iterator[Any]:
+    def _items(self, element: ast.expr, clauses: Sequence[ast.comprehension]) -> Iterator[object]:
         if not clauses:
             yield self.evaluate(element)
             return
@@ -132,7 +132,7 @@ class Unrolled(Tracer):
         frame = self.frame_of(source, source.node, source.node, generator, names, None, self.emit.span)  # type: ignore[attr-defined]
         return frame, body[:place], yields[0].value, body[place + 1 :]
 
-    def _run(self, frame: Frame, statements: list[ast.stmt], value: ast.expr | None) -> Any:
+    def _run(self, frame: Frame, statements: list[ast.stmt], value: ast.expr | None) -> object:
         """Trace a manager's statements in its frame, and return the value of an expression after them."""
         self.frames.append(frame)
         try:

@@ -50,7 +50,7 @@ class _Canonical(Rewriter):
         constant = self.constant(value)
         return None if constant is None or constant.values.ndim else constant.values[()]
 
-    def simplified(self, op: Op) -> Any:
+    def simplified(self, op: Op) -> object:
         """Return the replacement of an operation, or `KEEP` if nothing simpler exists."""
         if is_elementwise(op):
             return self.elementwise(op)
@@ -70,7 +70,7 @@ class _Canonical(Rewriter):
     def emit_constant(self, op: Op, value: Dense | None) -> Value:
         return self.emit(st.constant, types=[op.result.type], value=value)
 
-    def elementwise(self, op: Op) -> Any:
+    def elementwise(self, op: Op) -> object:
         operands = [self[v] for v in op.operands]
         constants = [self.constant(v) for v in operands]
         if all(c is not None for c in constants):
@@ -90,7 +90,7 @@ class _Canonical(Rewriter):
             return self.emit_constant(op, Dense.of(str(element_of(op.result.type)), 0))
         return self.bounded(op, operands) if all(is_integer(v.type) for v in operands) else KEEP
 
-    def bounded(self, op: Op, operands: list[Value]) -> Any:
+    def bounded(self, op: Op, operands: list[Value]) -> object:
         """Simplify an operation by the value ranges of its operands."""
         if op.kind is st.cmpi:
             always = self.ranges.compared(op.predicate, *operands)
@@ -146,7 +146,7 @@ class _Canonical(Rewriter):
         made = Op(op.kind, args, results, op.attrs, (self.region(op.body, params),), op.span)
         return list(self.add(made).results)
 
-    def moved(self, op: Op) -> Any:
+    def moved(self, op: Op) -> object:
         """Simplify the move of a splat constant to a constant."""
         source = self[op.source]
         if self.number(source) is not None:

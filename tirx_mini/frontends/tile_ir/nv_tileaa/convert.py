@@ -118,7 +118,8 @@ def _assume(op: Op, rw: Rewriter) -> Value:
 
 
 def _mmai(op: Op, rw: Rewriter) -> Value:
-    signs: dict[str, Any] = {"signed_lhs": op.signedness_lhs == "signed", "signed_rhs": op.signedness_rhs == "signed"}
+    signs: dict[str, Any] = {"signed_lhs": op.signedness_lhs == "signed",
+    "signed_rhs": op.signedness_rhs == "signed"}
     return rw.emit(aa.dot, rw[op.lhs], rw[op.rhs], rw[op.acc], **signs)
 
 
@@ -194,11 +195,11 @@ class _Memory:
             ct.get_index_space_shape: self.index_space,
         }
 
-    def load_view(self, op: Op, rw: Rewriter) -> Any:
+    def load_view(self, op: Op, rw: Rewriter) -> object:
         kind = aa.gather_load if isinstance(op.view.type, GatherScatterView) else aa.tiled_load
         return rw.emit(kind, rw[op.view], rw[op.index], rw[op.token], **_access(op, self.context, True))
 
-    def store_view(self, op: Op, rw: Rewriter) -> Any:
+    def store_view(self, op: Op, rw: Rewriter) -> object:
         kind = aa.scatter_store if isinstance(op.view.type, GatherScatterView) else aa.tiled_store
         return rw.emit(kind, rw[op.tile], rw[op.view], rw[op.index], rw[op.token], **_access(op, self.context, True))
 
@@ -253,15 +254,15 @@ def resized(rw: Rewriter, value: Value, element: Scalar) -> Value:
     return rw.emit(st.extsi if before.bits < element.bits else st.trunci, value, types=[element])
 
 
-def _atomic_rmw(op: Op, rw: Rewriter) -> Any:
+def _atomic_rmw(op: Op, rw: Rewriter) -> object:
     return rw.emit(aa.atomic_rmw, rw[op.pointers], rw[op.arg], rw[op.mask], rw[op.token], **_atomic(op, "mode"))
 
 
-def _atomic_cas(op: Op, rw: Rewriter) -> Any:
+def _atomic_cas(op: Op, rw: Rewriter) -> object:
     return rw.emit(aa.atomic_cas, *(rw[a] for a in op.args), **_atomic(op))
 
 
-def _atomic_view(op: Op, rw: Rewriter) -> Any:
+def _atomic_view(op: Op, rw: Rewriter) -> object:
     return rw.emit(aa.tiled_atomic_rmw, rw[op.view], rw[op.index], rw[op.value], rw[op.token], **_atomic(op, "mode"))
 
 
@@ -269,11 +270,11 @@ def _fence(what: str) -> Converted:
     return lambda op, rw: rw.emit(aa.mem_fence, rw[op.token], what=what)
 
 
-def _global(op: Op, rw: Rewriter) -> Any:
+def _global(op: Op, rw: Rewriter) -> object:
     return rw.emit(aa.global_, sym_name=op.sym_name, value=op.value, type=type_of(op.type))
 
 
-def _refused(op: Op, rw: Rewriter) -> Any:
+def _refused(op: Op, rw: Rewriter) -> object:
     raise TirxError(f"{op.name} is not supported", op.span)
 
 

@@ -118,7 +118,7 @@ class Elementwise:
 
 
 ELEMENTWISE: dict[OpKind, Elementwise] = {}
-_NONE: Mapping[str, Any] = {}
+_NONE: Mapping[str, object] = {}
 
 _WRAP: dict[str, Codec] = {"overflow": attributes.OVERFLOW}
 _IEEE: dict[str, Codec] = {"rounding_mode": attributes.APPROXIMATE, "flush_to_zero": FLAG}
@@ -161,8 +161,8 @@ def _cast(
     return kind
 
 
-_S: dict[str, Any] = {"signedness": "signed"}
-_U: dict[str, Any] = {"signedness": "unsigned"}
+_S: dict[str, object] = {"signedness": "signed"}
+_U: dict[str, object] = {"signedness": "unsigned"}
 
 addi, subi, muli, shli = (_same(ARITH, n, n, "lhs rhs", integers, _WRAP) for n in ("addi", "subi", "muli", "shli"))
 mulhiui = _same(ARITH, "mulhiui", "mulhii", "lhs rhs", integers)

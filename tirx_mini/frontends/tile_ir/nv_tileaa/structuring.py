@@ -88,13 +88,13 @@ def _entry(op: Op, rw: Rewriter) -> None:
     rw.emit(aa.func, regions=(region,), **attrs)
 
 
-def _if(op: Op, rw: Rewriter) -> Any:
+def _if(op: Op, rw: Rewriter) -> object:
     types = [rw.convert(v.type) for v in op.results]
     regions = [_inside(rw, (), lambda r=r: _tail(rw, r.ops, lambda end, values: values, types)) for r in op.regions]
     return rw.emit(st.if_, rw[op.condition], types=types, regions=regions)
 
 
-def _for(op: Op, rw: Rewriter) -> Any:
+def _for(op: Op, rw: Rewriter) -> object:
     bounds = [rw[v] for v in (op.lowerBound, op.upperBound, op.step)]
     inits = rw[op.initValues]
     types = [v.type for v in inits]

@@ -63,7 +63,7 @@ class _Deferred(Rewriter):
         self.owners = {dot: loop for loop, dot in loops.items()}
         self.current: Op | None = None
 
-    def _loop(self, op: Op, rw: Rewriter) -> Any:
+    def _loop(self, op: Op, rw: Rewriter) -> object:
         dot = self.loops.get(op)
         if dot is None:
             return KEEP
@@ -92,7 +92,7 @@ class _Deferred(Rewriter):
         position = results[loop.body.params[1:].index(wait.iterator)]
         self.emit(pipe.consumer_drain, released.pipeline, position)
 
-    def _dot(self, op: Op, rw: Rewriter) -> Any:
+    def _dot(self, op: Op, rw: Rewriter) -> object:
         loop = self.owners.get(op)
         if loop is None:
             return KEEP

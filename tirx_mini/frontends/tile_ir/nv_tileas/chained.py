@@ -16,7 +16,6 @@ second dot follows the loop.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.records import dataclass
 
@@ -154,7 +153,7 @@ class _Turned(Rewriter):
         super().__init__({std.for_: self._loop})
         self.chains, self.defs = chains, defs
 
-    def _loop(self, op: Op, _: Rewriter) -> Any:
+    def _loop(self, op: Op, _: Rewriter) -> object:
         chain = self.chains.get(op)
         if chain is None:
             return KEEP

@@ -23,7 +23,7 @@ def legalize_fma_dot(module: Module, context: Context) -> Module:
     return rewrite(module, {ops.dot: _fma})
 
 
-def _fma(op: Op, rw: Rewriter) -> Any:
+def _fma(op: Op, rw: Rewriter) -> object:
     if op.mma != ops.NONE:
         return KEEP
     element = op.acc.type.element
@@ -68,7 +68,7 @@ def _bytes(found: Conversion, tensor: Tensor) -> int:
     return shared_plan(found.source.without_replicas(), found.target, itemsize).size * itemsize
 
 
-def _hoisted(op: Op, rw: Rewriter) -> Any:
+def _hoisted(op: Op, rw: Rewriter) -> object:
     """Hoist conversions of loop-invariant values out of a loop."""
     inside = set(_defined(op.body))
     for inner in op.body.ops:
@@ -104,7 +104,7 @@ def unroll_register_loops(module: Module, context: Context) -> Module:
     return rewrite(module, {std.for_: _unrolled})
 
 
-def _unrolled(op: Op, rw: Rewriter) -> Any:
+def _unrolled(op: Op, rw: Rewriter) -> object:
     rounds = _rounds(op, rw)
     if rounds is None or any(inner.kind in _MEMORY or inner.regions for inner in op.body.ops):
         return KEEP

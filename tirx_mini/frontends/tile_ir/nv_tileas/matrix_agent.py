@@ -18,7 +18,6 @@ waited for by each, and released after the last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.records import dataclass
 
@@ -111,7 +110,7 @@ class _Ordered(Rewriter):
 
     # -- loops -----------------------------------------------------------------------------------------------------
 
-    def _loop(self, op: Op, _: Rewriter) -> Any:
+    def _loop(self, op: Op, _: Rewriter) -> object:
         halves = halves_of(op, self.defs)
         return KEEP if halves is None else self._turned(op, halves)
 

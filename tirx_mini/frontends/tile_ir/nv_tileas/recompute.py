@@ -7,7 +7,6 @@ the loop runs. If registers are scarce, the loop recomputes it from its inputs, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tirx_mini.hardware import MAX_REGISTERS_PER_THREAD
 
@@ -94,7 +93,7 @@ class _Again(Rewriter):
         super().__init__({std.for_: self._loop})
         self.chains = chains
 
-    def _loop(self, op: Op, _: Rewriter) -> Any:
+    def _loop(self, op: Op, _: Rewriter) -> object:
         chain = self.chains[op]
         if not chain:
             return KEEP

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..context import Context
 from ..layouts import LinearLayout, within_warps
@@ -82,7 +81,7 @@ def legalize_reduce(module: Module, context: Context) -> Module:
     return relayout(rewrite(module, rules), _single_dimensions, warps_of)
 
 
-def _widened(op: Op, rw: Rewriter) -> Any:
+def _widened(op: Op, rw: Rewriter) -> object:
     narrow = [_narrow(value) for value in op.operands]
     if not any(narrow) or not all(_is_arithmetic(inner) for inner in op.body.ops[:-1]) or _reads_narrow(op.body):
         return KEEP

@@ -65,7 +65,7 @@ class Builder:
         regions: Sequence[Region] = (),
         hint: str | Sequence[str] = (),
         span: Span | None = None,
-        **attrs: Any,
+        **attrs: object,
     ) -> Any:
         """Append a new operation. Returns its result, or a tuple unless there is exactly one."""
         hints = (hint,) if isinstance(hint, str) else hint

@@ -83,10 +83,10 @@ class Value:
 
 Arg = Value | tuple[Value, ...] | None
 
-_NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+_NO_ATTRS: Mapping[str, object] = MappingProxyType({})
 
 
-REQUIRED: Any = object()
+REQUIRED: object = object()
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Parser:
         self.tokens = _tokens(text)
         self.at = 0
         self.values: list[dict[str, Value]] = [{}]
-        self.aliases: dict[str, Any] = {}
+        self.aliases: dict[str, object] = {}
 
     def error(self, message: str) -> ParseError:
         """Return a syntax error at the current token."""

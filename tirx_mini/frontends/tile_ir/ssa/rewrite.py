@@ -144,7 +144,7 @@ class _Merger(Rewriter):
         self.scopes.pop()
         return made
 
-    def merged(self, op: Op) -> Any:
+    def merged(self, op: Op) -> object:
         if op.regions or not op.kind.pure:
             return KEEP
         key = (op.kind, tuple(self[a] for a in op.args), _frozen(op.attrs), tuple(v.type for v in op.results))
@@ -155,7 +155,7 @@ class _Merger(Rewriter):
         return self.scopes[-1][key]
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: Any) -> object:
     """Return a hashable form of attributes."""
     if isinstance(value, Mapping):
         return tuple(sorted((k, _frozen(v)) for k, v in value.items()))

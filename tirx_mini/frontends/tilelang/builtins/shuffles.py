@@ -75,7 +75,7 @@ def _is_width(value: Any) -> bool:
     return 0 < int(value.value if isinstance(value, Const) else value) <= WIDTH
 
 
-def _given(offset: object, delta: object, name: str) -> Any:
+def _given(offset: object, delta: object, name: str) -> object:
     if (offset is None) == (delta is None):
         raise TirxError(f"T.{name} needs one offset", hint=f"write T.{name}(value, 1)")
     return delta if offset is None else offset

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tirx_mini.ir import DataType, TirxError
 from tirx_mini.script import tirx as T
 
@@ -41,7 +39,7 @@ def ptx_mma_sm70(*args: object) -> None:
     )  # fmt: skip
 
 
-def _fragment(registers: object, index: object) -> Any:
+def _fragment(registers: object, index: object) -> object:
     pointer = pointer_to(registers, "T.ptx_mma_sm70", index)
     if pointer.buffer.scope != "local" or pointer.buffer.dtype not in map(DataType, ("float16", "float32", "uint32")):
         place = f"{pointer.buffer.name}, {pointer.buffer.scope} memory of {pointer.buffer.dtype}"

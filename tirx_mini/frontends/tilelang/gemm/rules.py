@@ -96,9 +96,10 @@ def product_of(call: TileCall, place: Place) -> Product:
             call.span,
             "A may be shared, a fragment or in tensor memory, and C a fragment or in tensor memory",
         )
+    policy: Any = call.option("policy", 0) or 0
     return Product(
         m, n, k, a.buffer.dtype, b.buffer.dtype, c.buffer.dtype, a.buffer.scope, c.buffer.scope, turned_a, turned_b,
-        GemmWarpPolicy(int(call.option("policy", 0) or 0)), place.team.count, call.span,
+        GemmWarpPolicy(int(policy)), place.team.count, call.span,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def pow(x: object, y: object) -> Expr:
 
 
 def _extreme(op: str, doc: str) -> Callable[..., Any]:
-    def compute(*values: Any, **_: object) -> Any:
+    def compute(*values: Any, **_: object) -> object:
         found = [value_of(value) for value in (values[0] if len(values) == 1 and _many(values[0]) else values)]
         if not any(isinstance(value, Expr) for value in found):
             return getattr(builtins, op)(found)

@@ -94,7 +94,7 @@ def atomic_or(dst: object, value: object, memory_order: str | None = None) -> An
     return _atomic("or", "T.atomic_or", dst, value, memory_order, False)
 
 
-def _wide(lanes: int) -> Any:
+def _wide(lanes: int) -> object:
     def add(dst: object, value: object, return_prev: bool = False) -> None:
         place = element(dst, f"T.atomic_addx{lanes}")
         first: Any = value[(0,) * value.ndim] if isinstance(value, Buffer) else value

@@ -48,7 +48,7 @@ def annotate_pass_configs(configs: Mapping[Any, object]) -> None:
         builder.attrs.setdefault(str(getattr(key, "value", key)), value)
 
 
-def _ignored(name: str, doc: str) -> Any:
+def _ignored(name: str, doc: str) -> object:
     def annotate(*args: object, **options: object) -> None:
         current(f"T.{name}")
 

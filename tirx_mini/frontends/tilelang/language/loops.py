@@ -19,7 +19,7 @@ PARALLEL_HINT, PIPELINED_HINT, WS_HINT = "tl.parallel", "tl.pipelined", "tl.ws"
 """The messages of the hints around loops with options, and around the statements of warpgroups."""
 
 
-def _bounds(start: object, stop: object = None, step: object = None) -> tuple[Any, ...]:
+def _bounds(start: object, stop: object = None, step: object = None) -> tuple[object, ...]:
     if stop is None:
         start, stop = 0, start
     known = None if step is None else int_value(as_expr(step))

@@ -41,7 +41,7 @@ REDUCERS = "tl.reducers"
 OPERATORS = {"sum": "+", "max": "max", "min": "min"}
 
 
-def _identity(op: str, buffer: Buffer) -> Any:
+def _identity(op: str, buffer: Buffer) -> object:
     if op == "sum":
         return 0
     if buffer.dtype.is_float:

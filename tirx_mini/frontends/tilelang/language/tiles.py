@@ -33,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def emit(op: str, *operands: Expr, **options: Any) -> None:
+def emit(op: str, *operands: Expr, **options: object) -> None:
     """Append the tile operation ``tl.op``."""
     given = tuple((name, value) for name, value in options.items() if value is not None)
     current(f"T.{op}").emit(TileCall(f"tl.{op}", operands, given))
@@ -236,7 +236,7 @@ def reduce(
     emit("reduce", source, target, kind=reduce_type, dim=axis, clear=clear, nan_propagate=nan_propagate)
 
 
-def _reduction(kind: str) -> Any:
+def _reduction(kind: str) -> object:
     def reduction(
         buffer: object, out: object, dim: int = -1, clear: bool = True, batch: int = 1, nan_propagate: bool = False,
         annotations: object = None,

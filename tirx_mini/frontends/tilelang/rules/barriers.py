@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tirx_mini.ir import Buffer, Evaluate, If, Region, Stmt, TileCall, binary, const, seq
 from tirx_mini.isa import NAMES
@@ -23,9 +24,10 @@ class InitBarriers:
         (region,) = call.operands
         assert isinstance(region, Region)
         init, fence = NAMES["ptx.mbarrier.init"], NAMES["ptx.fence.mbarrier_init"]
+        counts: Any = call.option("counts")
         made: list[Stmt] = [
             Evaluate(init.call(region.buffer.ptr_to([number]), count), span=call.span)
-            for number, count in enumerate(call.option("counts"))
+            for number, count in enumerate(counts)
         ]
         made.append(Evaluate(fence.call(), span=call.span))
         team = place.team

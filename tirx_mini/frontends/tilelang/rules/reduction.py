@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -139,13 +140,14 @@ def result_layout(call: TileCall, place: Place) -> Fragment | None:
 
 def combine(call: TileCall, a: Expr, b: Expr) -> Expr:
     """Combine two partial results of a reduction."""
-    return binary(OPERATORS[call.option("kind")].op, a, b, span=call.span)
+    return binary(OPERATORS[str(call.option("kind"))].op, a, b, span=call.span)
 
 
 def _operands(call: TileCall) -> tuple[Region, Region, int]:
     source, target = call.operands
     assert isinstance(source, Region) and isinstance(target, Region)
-    return source, target, call.option("dim")
+    dim: Any = call.option("dim")
+    return source, target, dim
 
 
 def _of_result(layout: Fragment, target: Buffer, dim: int) -> Fragment:
@@ -165,7 +167,7 @@ class _Reduction:
         self.source, self.target = place.registers(source), place.registers(target)
         self.layout = layout or place.fragment(source)
         self.own, self.wanted = _of_result(self.layout, target, dim), place.fragment(target)
-        self.operator = OPERATORS[call.option("kind")]
+        self.operator = OPERATORS[str(call.option("kind"))]
         small = target.dtype.is_float and target.dtype.bits < 32
         self.dtype = FLOAT32 if small else target.dtype
         self.thread = place.team.thread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from tirx_mini.ir import (
     INT32,
@@ -45,7 +46,8 @@ class Scan:
         """Emit a loop over a thread's lines, with an inner loop along the line."""
         source, target = call.operands
         assert isinstance(source, Region) and isinstance(target, Region)
-        dim, reverse = call.option("dim"), call.option("reverse")
+        dim: Any = call.option("dim")
+        reverse = call.option("reverse")
         for region in (source, target):
             if region.buffer.scope == FRAGMENT:
                 raise TirxError("T.cumsum of a fragment needs shared memory", call.span, "T.copy it there first")
@@ -68,7 +70,7 @@ class Scan:
 
         value = cast(target.dtype, BufferLoad(source.dtype, source.buffer, element(source)))
         before = BufferLoad(total.dtype, total, (const(0),))
-        operator = OPERATORS[call.option("kind")]
+        operator = OPERATORS[str(call.option("kind"))]
         first = binary("==", along, 0)
         step = seq(
             BufferStore(total, (const(0),), select(first, value, binary(operator, before, value))),

@@ -21,7 +21,7 @@ _REMOTE: Order = {
 """The last parameters of arrivals at the CTA's own barrier and at another one's."""
 
 
-def _with_condition(given: dict[str, Any]) -> dict[str, Any]:
+def _with_condition(given: dict[str, Any]) -> dict[str, object]:
     """Add the default predicate, under which each thread arrives."""
     return {**given, "pred": True} if given.get("pred") is None else given
 
@@ -46,7 +46,7 @@ _COPY: Order = {
 }  # fmt: skip
 
 
-def _size_of_condition(given: dict[str, Any]) -> dict[str, Any]:
+def _size_of_condition(given: dict[str, Any]) -> dict[str, object]:
     """Convert the predicate to a size: all bytes if it holds, else none."""
     if "size" in given:
         given["size"] = select(as_bool(as_expr(given["size"])), given.get("bytes", 16), 0)

@@ -27,7 +27,7 @@ _GROUP_PRODUCT: Order = {
 """The parameters of wgmma besides operands and registers."""
 
 
-def _split_registers(given: dict[str, Any]) -> dict[str, Any]:
+def _split_registers(given: dict[str, Any]) -> dict[str, object]:
     """Split the concatenated registers of a call into those of D and of A."""
     registers = given.get("d", ())
     given["d"], given["a"] = registers[:-FRAGMENT_REGISTERS], registers[-FRAGMENT_REGISTERS:]
@@ -65,7 +65,7 @@ def _product(
     ),)  # fmt: skip
 
 
-def _disabled_lanes(given: dict[str, Any]) -> dict[str, Any]:
+def _disabled_lanes(given: dict[str, Any]) -> dict[str, object]:
     """Add the default mask of disabled lanes, which calls may omit."""
     if not given.get("lanes"):
         given["lanes"] = (0,) * (4 * (int_value(given.get("cta_group", 1)) or 1))
@@ -79,7 +79,7 @@ _SCALED = {
 """The kind and the factors of a row along K, by the dtype of the factors and whether A has 4 bits."""
 
 
-def _kind_of_types(given: dict[str, Any]) -> dict[str, Any]:
+def _kind_of_types(given: dict[str, Any]) -> dict[str, object]:
     """Replace the operand dtypes by the MMA kind."""
     factors, a = given.pop("sfa_dtype", None), given.pop("a_dtype", None)
     if (factors, a == "float4_e2m1fn") in _SCALED:
@@ -92,7 +92,7 @@ def _kind_of_types(given: dict[str, Any]) -> dict[str, Any]:
 def _at_row_and_column(parameter: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return an adapter that combines a tensor-memory address with its row and column."""
 
-    def at_row_and_column(given: dict[str, Any]) -> dict[str, Any]:
+    def at_row_and_column(given: dict[str, Any]) -> dict[str, object]:
         row, col = given.pop("row"), given.pop("col")
         if parameter in given:
             given[parameter] = _moved(given[parameter], row, col)

@@ -81,7 +81,7 @@ def build(
     return Launches(func, tuple(zip(compiled, positions, strict=True)), parts.temporaries)
 
 
-def _storage(buffer: Buffer, args: Sequence[Any]) -> Any:
+def _storage(buffer: Buffer, args: Sequence[Any]) -> object:
     """Allocate a temporary in the same memory as the arguments."""
     tensor = next((arg for arg in args if getattr(getattr(arg, "device", None), "type", "") == "cuda"), None)
     if tensor is not None and hasattr(tensor, "data_ptr"):

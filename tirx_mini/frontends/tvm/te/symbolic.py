@@ -106,7 +106,7 @@ class SymbolicFunction:
         """Return the source of the last call's function at a stage."""
         return self.last.source(stage, comments)
 
-    def _for(self, sizes: Mapping[Var, int]) -> Any:
+    def _for(self, sizes: Mapping[Var, int]) -> object:
         known = tuple(sizes.values())
         if known not in self._known:
             self._known[known] = self.compiled_for(*specialised(self.module.schedule, self.module.args, sizes))

@@ -154,7 +154,7 @@ class Schedule(PaddingSchedule):
             )
         return written[0]
 
-    def _region(self, buffer: Buffer, blocks: Sequence[Block], at: For) -> tuple[Any, ...]:
+    def _region(self, buffer: Buffer, blocks: Sequence[Block], at: For) -> tuple[object, ...]:
         """Return the region of a buffer that the blocks access in one iteration of the loop `at`."""
         ranges = tree.ranges_of(self.func.body)
         around = [part for part in tree.path_to(self.func.body, lambda stmt: stmt is at) if isinstance(part, For)]

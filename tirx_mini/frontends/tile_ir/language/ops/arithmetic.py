@@ -207,7 +207,7 @@ def small_power(tr: Tracer, x: TileValue, exponent: int) -> TileValue:
 
 def float_options(
     rounding_mode: object = None, flush_to_zero: object = False, *allowed: RoundingMode
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the attributes `rounding_mode` and `flush_to_zero` of an operation."""
     attrs: dict[str, Any] = {}
     if rounding_mode is not None:
@@ -240,13 +240,15 @@ def mul(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, fl
 
 
 @operation("truediv")
-def truediv(tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False) -> Any:
+def truediv(
+    tr: Tracer, x: object, y: object, /, *, rounding_mode: object = None, flush_to_zero: object = False
+) -> object:
     """Return the quotient of two tiles as floats: ``x / y``. Integers become float32."""
     return binary(tr, "truediv", x, y, **float_options(rounding_mode, flush_to_zero, *_DIVISION))
 
 
 @operation("floordiv")
-def floordiv(tr: Tracer, x: object, y: object, /) -> Any:
+def floordiv(tr: Tracer, x: object, y: object, /) -> object:
     """Return the quotient rounded down: ``x // y``."""
     return binary(tr, "floordiv", x, y)
 
@@ -258,7 +260,7 @@ def mod(tr: Tracer, x: object, y: object, /) -> Any:
 
 
 @operation("divmod")
-def divmod_(tr: Tracer, x: object, y: object, /) -> Any:
+def divmod_(tr: Tracer, x: object, y: object, /) -> object:
     """Return ``(x // y, x % y)`` of integers."""
     for value in (x, y):
         if (own_dtype(value) or (default_dtype(plain(value)) if is_constant(value) else int32)).is_float:
@@ -269,7 +271,7 @@ def divmod_(tr: Tracer, x: object, y: object, /) -> Any:
 
 
 @operation("pow")
-def pow_(tr: Tracer, x: object, y: object, /) -> Any:
+def pow_(tr: Tracer, x: object, y: object, /) -> object:
     """Return ``x`` to the power of ``y``: ``x ** y``."""
     if isinstance(x, TileValue) and not x.dtype.is_bool and isinstance(y, int) and y in (1, 2, 3, 4):
         return small_power(tr, x, y)
@@ -277,13 +279,13 @@ def pow_(tr: Tracer, x: object, y: object, /) -> Any:
 
 
 @operation("cdiv", host=lambda x, y: -(-x // y))
-def cdiv(tr: Tracer, x: object, y: object, /) -> Any:
+def cdiv(tr: Tracer, x: object, y: object, /) -> object:
     """Return the quotient of two integers, rounded up; also callable in host code."""
     return binary(tr, "cdiv", x, y)
 
 
 @operation("atan2")
-def atan2(tr: Tracer, x1: object, x2: object, /) -> Any:
+def atan2(tr: Tracer, x1: object, x2: object, /) -> object:
     """Return the angle of the point ``(x2, x1)`` in radians, from -π to π."""
     return binary(tr, "atan2", x1, x2)
 
@@ -304,7 +306,7 @@ def minimum(
     return _extreme(tr, "minimum", x, y, flush_to_zero, propagate_nan)
 
 
-def _extreme(tr: Tracer, name: str, x: object, y: object, flush_to_zero: object, propagate_nan: object) -> Any:
+def _extreme(tr: Tracer, name: str, x: object, y: object, flush_to_zero: object, propagate_nan: object) -> object:
     attrs = float_options(None, flush_to_zero)
     if constant_bool(propagate_nan, "propagate_nan"):
         attrs["propagate_nan"] = True
@@ -335,7 +337,7 @@ def where(tr: Tracer, cond: object, x: object, y: object, /) -> Any:
     return tr.emit.tile("select", dtype, shape, tr.emit.broadcast(mask, shape), a, b)
 
 
-def _comparable(tr: Tracer, x: object, y: object) -> tuple[Any, Any]:
+def _comparable(tr: Tracer, x: object, y: object) -> tuple[object, object]:
     """Convert comparison operands of storage-only types to float32, which represents all their values."""
     dtype = _storage_dtype(x, y)
     converted = [tr.emit.cast(v, float32) if own_dtype(v) == dtype and isinstance(v, TileValue) else v for v in (x, y)]

@@ -128,7 +128,7 @@ def _define(name: str, doc: str) -> None:
     def of_memory(
         tr: Tracer, memory: RawMemoryValue, offset: object, update: object, /, *, mask: object = None,
         memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
-    ) -> Any:  # fmt: skip
+    ) -> object:  # fmt: skip
         places = _Places(*raw_places(tr, memory, offset, mask, f"atomic_{name}_offset"))
         return _rmw(tr, name, places, update, memory_order, memory_scope, f"atomic_{name}_offset")
 
@@ -154,7 +154,7 @@ for _name, _doc in {
 def atomic_cas(
     tr: Tracer, array: object, indices: object, expected: object, desired: object, /, *, check_bounds: object = True,
     memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Replace elements equal to `expected` by `desired`, each atomically, and return the old values.
 
     For an index outside of the array it is `expected`.
@@ -168,7 +168,7 @@ def atomic_cas(
 def atomic_cas_offset(
     tr: Tracer, memory: RawMemoryValue, offset: object, expected: object, desired: object, /, *, mask: object = None,
     memory_order: object = MemoryOrder.ACQ_REL, memory_scope: object = MemoryScope.DEVICE,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Perform `ct.atomic_cas` on elements addressed by their offset from the array's first element."""
     places = _Places(*raw_places(tr, memory, offset, mask, "atomic_cas_offset"))
     return _cas(tr, places, expected, desired, memory_order, memory_scope, "atomic_cas_offset")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...cuda_tile import TOKEN, DivBy
 from ..arguments import constant_int, scalar_index
@@ -28,19 +28,19 @@ def _of_grid(tr: Tracer, name: str, axis: object) -> TileValue:
 
 
 @operation("bid")
-def bid(tr: Tracer, axis: object) -> Any:
+def bid(tr: Tracer, axis: object) -> object:
     """Return the index of this block along a grid axis."""
     return _of_grid(tr, "get_tile_block_id", axis)
 
 
 @operation("num_blocks")
-def num_blocks(tr: Tracer, axis: object) -> Any:
+def num_blocks(tr: Tracer, axis: object) -> object:
     """Return the number of blocks along a grid axis."""
     return _of_grid(tr, "get_num_tile_blocks", axis)
 
 
 @operation("assume_divisible_by")
-def assume_divisible_by(tr: Tracer, x: object, divisor: object) -> Any:
+def assume_divisible_by(tr: Tracer, x: object, divisor: object) -> object:
     """Return `x`, with the promise that it is divisible by `divisor`."""
     number = constant_int(divisor, "the divisor")
     if number < 1:

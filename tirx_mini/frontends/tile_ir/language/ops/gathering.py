@@ -169,7 +169,7 @@ def gather(
     tr: Tracer, array: object, indices: object, /, *, mask: object = None, padding_value: object = 0,
     check_bounds: object = True,
     latency: object = None,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Gather array elements at tiles of indices, one tile per dimension, broadcast to one shape.
 
     mask: where it is false, or an index lies outside of the array, the element is `padding_value`.
@@ -195,7 +195,7 @@ def scatter(
     store_elements(tr, target, pointers, tile, allowed, access_hints(tr, latency, None))
 
 
-def _sliced_indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> tuple[Any, ...]:
+def _sliced_indices(tr: Tracer, array: ArrayValue, indices: Any, name: str) -> tuple[object, ...]:
     """Return the indices of `load_advanced_indexing` as tiles that broadcast to the result's shape."""
     items = indices if isinstance(indices, tuple) else (indices,)
     tiles = [i for i in items if isinstance(i, TileValue) and i.ndim == 1 and i.dtype.is_integer]
@@ -223,7 +223,7 @@ def load_advanced_indexing(
     tr: Tracer, array: object, indices: object, /, *, padding_mode: object = PaddingMode.UNDETERMINED,
     latency: object = None,
     allow_tma: object = None,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Load slices of an array: at indices from a 1-D tile along one dimension, by `ct.Slice` along the others."""
     source = array_of(array, "ct.load_advanced_indexing")
     padded = _PADDED[padding_of(source, padding_mode)]
@@ -280,7 +280,7 @@ def load_offset(
     mask: object = None,
     padding_value: object = 0,
     latency: object = None,
-) -> Any:
+) -> object:
     """Load the elements at offsets from the array's first element."""
     array, pointers, allowed = raw_places(tr, memory, offset, mask, "load_offset")
     padding = spread(tr, padding_value, array, pointers.shape, "the padding value") if allowed is not None else None

@@ -99,7 +99,7 @@ def mma(tr: Tracer, x: object, y: object, /, acc: object, *, use_fast_acc: objec
 
 
 @operation("matmul")
-def matmul(tr: Tracer, x: object, y: object, /) -> Any:
+def matmul(tr: Tracer, x: object, y: object, /) -> object:
     """Multiply two tiles of 1 to 3 dimensions in their common dtype: ``x @ y``."""
     a, b = (tile_of(tr, v, "a factor of ct.matmul") for v in (x, y))
     dtype = a.dtype if a.dtype == b.dtype else promote(a.dtype, b.dtype)
@@ -126,7 +126,7 @@ _BLOCKS = {
 
 
 @operation("mma_scaled")
-def mma_scaled(tr: Tracer, x: object, x_scale: object, y: object, y_scale: object, /, acc: object) -> Any:
+def mma_scaled(tr: Tracer, x: object, x_scale: object, y: object, y_scale: object, /, acc: object) -> object:
     """Return ``(x * x_scale) @ (y * y_scale) + acc``, with one scale per block of elements along K."""
     a, sa, b, sb, c = (tile_of(tr, v, "an operand of ct.mma_scaled") for v in (x, x_scale, y, y_scale, acc))
     shape_a, shape_b, shape = _product_shapes("mma_scaled", a, b)

@@ -95,7 +95,7 @@ def padding_of(array: ArrayValue, mode: object) -> PaddingMode:
     return padding
 
 
-def access_hints(tr: Tracer, latency: object, allow_tma: object) -> Any:
+def access_hints(tr: Tracer, latency: object, allow_tma: object) -> object:
     """Return the optimisation hints of a load or store, or None."""
     hints: dict[str, int | bool] = {}
     if latency is not None:
@@ -142,7 +142,7 @@ def _store(tr: Tracer, view: Value, array: ArrayValue, tile: TileValue, index: o
 
 def _options(
     tr: Tracer, rank: int, check_bounds: object, latency: object, allow_tma: object, order: str, scope: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     inside = not constant_bool(check_bounds, "check_bounds")
     return {
         "memory_ordering_semantics": order,
@@ -239,7 +239,7 @@ def _count(tr: Tracer, extent: object, step: int) -> Any:
 
 
 @method(ArrayValue, "slice")
-def slice_(tr: Tracer, array: ArrayValue, axis: object, start: object, stop: object) -> Any:
+def slice_(tr: Tracer, array: ArrayValue, axis: object, start: object, stop: object) -> object:
     """Return the part of an array from `start` to `stop` along an axis, without copying."""
     place = axis_of(axis, array.ndim)
     bounds = []
@@ -267,7 +267,7 @@ def slice_(tr: Tracer, array: ArrayValue, axis: object, start: object, stop: obj
 def tiled_view(
     tr: Tracer, array: ArrayValue, tile_shape: object, *, padding_mode: object = PaddingMode.UNDETERMINED,
     traversal_steps: object = None,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Return a view of the array as tiles of one shape.
 
     traversal_steps: elements between the origins of consecutive tiles; by default the shape.
@@ -280,7 +280,7 @@ def tiled_view(
 
 
 @method(ArrayValue, "get_raw_memory")
-def get_raw_memory(tr: Tracer, array: ArrayValue) -> Any:
+def get_raw_memory(tr: Tracer, array: ArrayValue) -> object:
     """Return the memory of the array, addressed by element offsets."""
     return RawMemoryValue(array)
 
@@ -294,7 +294,7 @@ def view_load(
     check_bounds: object = True,
     latency: object = None,
     allow_tma: object = None,
-) -> Any:
+) -> object:
     """Load the tile at `index`."""
     array = view.array
     made = partition(tr, array, view.tile_shape, tuple(range(array.ndim)), view.padding, view.steps)
@@ -327,14 +327,14 @@ def view_value(tr: Tracer, view: TiledViewValue, tile: object) -> TileValue:
 
 
 @method(TiledViewValue, "num_tiles")
-def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: object) -> Any:
+def view_num_tiles(tr: Tracer, view: TiledViewValue, axis: object) -> object:
     """Return the number of tiles whose origin lies in the array, along an axis."""
     place = axis_of(axis, view.array.ndim)
     return _count(tr, view.array.shape[place], view.steps[place])
 
 
 @method(Array, "from_foreign")
-def from_foreign(tr: Tracer, pointer: object, shape: object, strides: object) -> Any:
+def from_foreign(tr: Tracer, pointer: object, shape: object, strides: object) -> object:
     """Return the array at a foreign pointer with given extents and strides, which are tuples of equal length."""
     if not isinstance(pointer, PointerValue):
         raise TileTypeError(f"ct.Array.from_foreign needs a foreign pointer, not {describe(pointer)}")
@@ -355,7 +355,7 @@ def _extent(tr: Tracer, value: object) -> Any:
 
 
 @operation("foreign_pointer_dtype")
-def foreign_pointer_dtype(tr: Tracer, pointee_dtype: object) -> Any:
+def foreign_pointer_dtype(tr: Tracer, pointee_dtype: object) -> object:
     """Raise an error, since pointers to foreign memory are not supported."""
     raise TileUnsupportedFeatureError(
         "pointers to memory that is not an argument are not supported",

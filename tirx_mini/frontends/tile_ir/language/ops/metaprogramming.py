@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import TileStaticAssertionError, TileSyntaxError
 from ..surface import operation
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @operation("ensure_constant")
-def ensure_constant(tr: Tracer, value: object, /) -> Any:
+def ensure_constant(tr: Tracer, value: object, /) -> object:
     """Return the argument, which must be known at compile time."""
     if isinstance(value, (TileValue, ArrayValue)):
         raise TileStaticAssertionError(f"the argument of ct.ensure_constant is {describe(value)}, not a constant")
@@ -25,24 +25,24 @@ def _misplaced(name: str, hint: str) -> TileSyntaxError:
 
 
 @operation("static_assert")
-def static_assert(tr: Tracer, condition: object, message: object = None, /) -> Any:
+def static_assert(tr: Tracer, condition: object, message: object = None, /) -> object:
     """Assert a condition at compile time."""
     raise _misplaced("static_assert", "call it by its own name")
 
 
 @operation("static_eval")
-def static_eval(tr: Tracer, expr: object, /) -> Any:
+def static_eval(tr: Tracer, expr: object, /) -> object:
     """Return the value of a Python expression, evaluated at compile time."""
     raise _misplaced("static_eval", "call it by its own name")
 
 
 @operation("static_iter")
-def static_iter(tr: Tracer, iterable: object) -> Any:
+def static_iter(tr: Tracer, iterable: object) -> object:
     """Unroll a `for` loop over a Python iterable."""
     raise _misplaced("static_iter", "write `for x in ct.static_iter(…):`")
 
 
 @operation("static_exception")
-def static_exception(tr: Tracer, exc: object, /) -> Any:
+def static_exception(tr: Tracer, exc: object, /) -> object:
     """Create an exception to be raised at compile time."""
     raise _misplaced("static_exception", "write `raise ct.static_exception(…)`")

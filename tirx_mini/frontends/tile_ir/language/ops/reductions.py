@@ -81,11 +81,11 @@ def _operand(tr: Tracer, x: object, name: str) -> TileValue:
     return x
 
 
-def _least(dtype: DType) -> Any:
+def _least(dtype: DType) -> object:
     return float("-inf") if dtype.is_float else dtype.limits[0]
 
 
-def _greatest(dtype: DType) -> Any:
+def _greatest(dtype: DType) -> object:
     return float("inf") if dtype.is_float else dtype.limits[1]
 
 
@@ -114,7 +114,7 @@ def _simple(
 def sum_(
     tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, rounding_mode: object = None,
     flush_to_zero: object = False,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Return the sum along an axis, a tuple of axes, or all axes."""
     return _simple(tr, "sum", "add", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
 
@@ -128,7 +128,7 @@ def prod(
     return _simple(tr, "prod", "mul", x, axis, keepdims, float_options(rounding_mode, flush_to_zero))
 
 
-def _nan_options(flush_to_zero: object, propagate_nan: object) -> dict[str, Any]:
+def _nan_options(flush_to_zero: object, propagate_nan: object) -> dict[str, object]:
     attrs = float_options(None, flush_to_zero)
     if constant_bool(propagate_nan, "propagate_nan"):
         attrs["propagate_nan"] = True
@@ -139,7 +139,7 @@ def _nan_options(flush_to_zero: object, propagate_nan: object) -> dict[str, Any]
 def max_(
     tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, flush_to_zero: object = False,
     propagate_nan: object = False,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Return the maximum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "max", "maximum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
 
@@ -148,7 +148,7 @@ def max_(
 def min_(
     tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, flush_to_zero: object = False,
     propagate_nan: object = False,
-) -> Any:  # fmt: skip
+) -> object:  # fmt: skip
     """Return the minimum along an axis, a tuple of axes, or all axes, ignoring NaN unless `propagate_nan`."""
     return _simple(tr, "min", "minimum", x, axis, keepdims, _nan_options(flush_to_zero, propagate_nan))
 
@@ -156,7 +156,7 @@ def min_(
 @operation("argmax")
 def argmax(
     tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, propagate_nan: object = False
-) -> Any:
+) -> object:
     """Return the index of the maximum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmax", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
@@ -164,7 +164,7 @@ def argmax(
 @operation("argmin")
 def argmin(
     tr: Tracer, x: object, /, axis: object = None, *, keepdims: object = False, propagate_nan: object = False
-) -> Any:
+) -> object:
     """Return the index of the minimum along an axis, or in row-major order; ties yield the first."""
     return _arg(tr, "argmin", x, axis, keepdims, constant_bool(propagate_nan, "propagate_nan"))
 
@@ -224,7 +224,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 def _scan_simple(
     tr: Tracer, name: str, combine: str, x: object, axis: object, reverse: object, attrs: dict[str, Any]
-) -> Any:
+) -> object:
     tile = _operand(tr, x, name)
     float_only(name, tile.dtype, attrs)
     options = attrs if tile.dtype.is_float else {}
@@ -244,7 +244,7 @@ def cumsum(
     reverse: object = False,
     rounding_mode: object = None,
     flush_to_zero: object = False,
-) -> Any:
+) -> object:
     """Return the inclusive prefix sum along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumsum", "add", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
 
@@ -259,7 +259,7 @@ def cumprod(
     reverse: object = False,
     rounding_mode: object = None,
     flush_to_zero: object = False,
-) -> Any:
+) -> object:
     """Return the inclusive prefix product along an axis, from the end if `reverse`."""
     return _scan_simple(tr, "cumprod", "mul", x, axis, reverse, float_options(rounding_mode, flush_to_zero))
 
@@ -294,7 +294,7 @@ def _result(tr: Tracer, name: str, value: object, dtype: DType) -> TileValue:
 
 
 @operation("reduce")
-def reduce(tr: Tracer, x: Any, /, axis: object, func: object, identity: object, *, keepdims: object = False) -> Any:
+def reduce(tr: Tracer, x: Any, /, axis: object, func: object, identity: object, *, keepdims: object = False) -> object:
     """Reduce a tile, or a tuple of tiles, along an axis with a binary function of scalars.
 
     func: gets the values of two parts of the axis, the earlier part's first, and returns those of both together.
@@ -310,6 +310,6 @@ def reduce(tr: Tracer, x: Any, /, axis: object, func: object, identity: object, 
 
 
 @operation("scan")
-def scan(tr: Tracer, x: object, /, axis: object, func: object, identity: object, *, reverse: object = False) -> Any:
+def scan(tr: Tracer, x: object, /, axis: object, func: object, identity: object, *, reverse: object = False) -> object:
     """Return the inclusive prefix combination along an axis, with the arguments of `ct.reduce`."""
     return _custom(tr, "scan", x, axis, func, identity, reverse=constant_bool(reverse, "reverse"))

@@ -51,7 +51,7 @@ def zeros(tr: Tracer, shape: object, dtype: object) -> Any:
 
 
 @operation("ones")
-def ones(tr: Tracer, shape: object, dtype: object) -> Any:
+def ones(tr: Tracer, shape: object, dtype: object) -> object:
     """Return a tile of ones."""
     return _filled(tr, shape_of(shape), 1, dtype_of(dtype))
 
@@ -73,7 +73,7 @@ def arange(tr: Tracer, size: object, /, *, dtype: object, start: object = 0, ste
 
 
 @operation("astile")
-def astile(tr: Tracer, value: object, /, *, dtype: object) -> Any:
+def astile(tr: Tracer, value: object, /, *, dtype: object) -> object:
     """Return a tile of a number, or of a (nested) tuple of numbers."""
     target = dtype_of(dtype)
     if isinstance(value, TileValue):
@@ -180,7 +180,7 @@ def _permuted(tr: Tracer, tile: TileValue, order: tuple[int, ...]) -> TileValue:
 
 
 @operation("transpose")
-def transpose(tr: Tracer, x: object, /, axis0: object = None, axis1: object = None) -> Any:
+def transpose(tr: Tracer, x: object, /, axis0: object = None, axis1: object = None) -> object:
     """Swap two axes of a tile, which are optional for 2-D tiles."""
     tile = tile_of(tr, x, "the argument of ct.transpose")
     if axis0 is None and axis1 is None:
@@ -210,7 +210,7 @@ def broadcast_to(tr: Tracer, x: object, /, shape: object) -> Any:
 
 
 @operation("cat")
-def cat(tr: Tracer, tiles: object, /, axis: object) -> Any:
+def cat(tr: Tracer, tiles: object, /, axis: object) -> object:
     """Concatenate one or two tiles of the same shape along an axis."""
     if not isinstance(tiles, tuple) or len(tiles) not in (1, 2):
         raise TileTypeError(f"ct.cat takes one or two tiles, not {describe(tiles)}")
@@ -229,7 +229,7 @@ def _cat(tr: Tracer, a: TileValue, b: TileValue, axis: int) -> TileValue:
     return tr.emit.tile("cat", a.dtype, shape, a, b, dim=axis)
 
 
-def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: object, name: str) -> list[Any]:
+def _cell(tr: Tracer, whole: TileValue, part: tuple[int, ...], index: object, name: str) -> list[object]:
     """Return the indices of a cell in the grid of `part` cells that covers `whole`."""
     if len(part) != whole.ndim or any(n % m for n, m in zip(whole.shape, part, strict=False)):
         raise TileShapeError(f"ct.{name}: the shape {part} does not divide {whole.shape}")

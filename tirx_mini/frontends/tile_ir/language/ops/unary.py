@@ -53,13 +53,13 @@ for _name, _doc in {
 
 
 @operation("exp")
-def exp(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> Any:
+def exp(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> object:
     """Return e to the power of `x`."""
     return _float(tr, "exp", x, **float_options(rounding_mode, False, *_APPROX))
 
 
 @operation("tanh")
-def tanh(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> Any:
+def tanh(tr: Tracer, x: object, /, *, rounding_mode: object = None) -> object:
     """Return the hyperbolic tangent of `x`."""
     return _float(tr, "tanh", x, **float_options(rounding_mode, False, *_APPROX))
 
@@ -71,7 +71,7 @@ def exp2(tr: Tracer, x: object, /, *, flush_to_zero: object = False) -> Any:
 
 
 @operation("rsqrt")
-def rsqrt(tr: Tracer, x: object, /, *, flush_to_zero: object = False) -> Any:
+def rsqrt(tr: Tracer, x: object, /, *, flush_to_zero: object = False) -> object:
     """Return the reciprocal square root of `x`."""
     return _float(tr, "rsqrt", x, **float_options(None, flush_to_zero))
 
@@ -82,14 +82,14 @@ def sqrt(tr: Tracer, x: object, /, *, rounding_mode: object = None, flush_to_zer
     return _float(tr, "sqrt", x, **float_options(rounding_mode, flush_to_zero))
 
 
-def _rounding(tr: Tracer, name: str, x: object) -> Any:
+def _rounding(tr: Tracer, name: str, x: object) -> object:
     if isinstance(x, TileValue) and not x.dtype.is_float:
         raise TileTypeError(f"ct.{name} is for floats, not for {describe(x)}")
     return _float(tr, name, x)
 
 
 @operation("floor")
-def floor(tr: Tracer, x: object, /) -> Any:
+def floor(tr: Tracer, x: object, /) -> object:
     """Round `x` down to an integer."""
     return _rounding(tr, "floor", x)
 
@@ -101,7 +101,7 @@ def ceil(tr: Tracer, x: object, /) -> Any:
 
 
 @operation("abs")
-def abs_(tr: Tracer, x: object, /) -> Any:
+def abs_(tr: Tracer, x: object, /) -> object:
     """Return the absolute value of `x`."""
     if is_constant(x):
         return absolute_of(x)
@@ -131,7 +131,7 @@ def _plain_unary(tr: Tracer, as_float: str, as_int: str, tile: TileValue) -> Til
     return tr.emit.tile(as_float if tile.dtype.is_float else as_int, tile.dtype, tile.shape, tile)
 
 
-def positive(tr: Tracer, x: object) -> Any:
+def positive(tr: Tracer, x: object) -> object:
     """Return ``+x``; booleans become integers."""
     if isinstance(x, TileValue):
         return tr.emit.cast(x, int32) if x.dtype.is_bool else x
@@ -139,7 +139,7 @@ def positive(tr: Tracer, x: object) -> Any:
 
 
 @operation("bitwise_not")
-def bitwise_not(tr: Tracer, x: object, /) -> Any:
+def bitwise_not(tr: Tracer, x: object, /) -> object:
     """Return ``~x``: the complement of an integer, or the negation of a boolean."""
     if is_constant(x):
         return complement_of(x)
@@ -178,13 +178,13 @@ def astype(tr: Tracer, x: object, dtype: object, /, *, rounding_mode: object = N
 
 
 @method(TileValue, "astype")
-def astype_method(tr: Tracer, x: object, dtype: object, *, rounding_mode: object = None) -> Any:
+def astype_method(tr: Tracer, x: object, dtype: object, *, rounding_mode: object = None) -> object:
     """Convert the tile to another dtype."""
     return astype.implementation(tr, x, dtype, rounding_mode=rounding_mode)
 
 
 @operation("bitcast")
-def bitcast(tr: Tracer, x: object, /, dtype: object) -> Any:
+def bitcast(tr: Tracer, x: object, /, dtype: object) -> object:
     """Reinterpret the bits of a tile as another dtype of the same width."""
     target = dtype_of(dtype)
     tile = materialize(tr, x) if is_constant(x) else tile_of(tr, x, "the argument of ct.bitcast")
@@ -201,7 +201,7 @@ def bitcast(tr: Tracer, x: object, /, dtype: object) -> Any:
 
 
 @operation("pack_to_bytes")
-def pack_to_bytes(tr: Tracer, x: object, /) -> Any:
+def pack_to_bytes(tr: Tracer, x: object, /) -> object:
     """Return the bytes of a tile in row-major order, least significant first, as a 1-D tile of uint8."""
     tile = tile_of(tr, x, "the argument of ct.pack_to_bytes")
     flat = tr.emit.reshape(tile, (math.prod(tile.shape),))
@@ -215,7 +215,7 @@ def pack_to_bytes(tr: Tracer, x: object, /) -> Any:
 
 
 @operation("unpack_from_bytes")
-def unpack_from_bytes(tr: Tracer, x: object, /, dtype: object) -> Any:
+def unpack_from_bytes(tr: Tracer, x: object, /, dtype: object) -> object:
     """Reinterpret a 1-D tile of uint8 as elements of another dtype, least significant byte first."""
     target = dtype_of(dtype)
     tile = tile_of(tr, x, "the argument of ct.unpack_from_bytes")
@@ -264,7 +264,7 @@ def _from_bytes(tr: Tracer, tile: TileValue, target: DType) -> TileValue:
     return bitcast.implementation(tr, tr.call(OPERATIONS["sum"], (placed, 1), {}), target)
 
 
-def dtype_call(tr: Tracer, dtype: DType, args: tuple[object, ...]) -> Any:
+def dtype_call(tr: Tracer, dtype: DType, args: tuple[object, ...]) -> object:
     """Evaluate ``ct.int16(x)``: a strictly typed constant, or the conversion of a scalar."""
     (value,) = args or (0,)
     if isinstance(value, str):
