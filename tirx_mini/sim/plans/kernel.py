@@ -15,6 +15,7 @@ from tirx_mini.isa import (
     Completion,
     Memory,
     OperandKind,
+    addressed_widths,
     for_target,
     instruction_of,
     named_params,
@@ -154,8 +155,8 @@ class BoundKernel:
     def inseparable(self) -> str:
         """The reason why clusters cannot be executed separately; "" if they can.
 
-        They cannot if they synchronise, cancel one another's launch, print, or read the time, or if two arguments
-        overlap in memory.
+        They cannot if they synchronise, cancel one another's launch, print, read the time, or get the old value of an
+        element that they update atomically, or if two arguments overlap in memory.
         """
         if self.image.grid_wide or prints(self.func):
             return "clusters synchronise, or the kernel prints"
@@ -163,6 +164,8 @@ class BoundKernel:
             entry = instruction_of(node) if isinstance(node, Call) else None
             if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
                 return "the kernel reads the time or takes other clusters' places"
+            if entry is not None and entry.is_atomic and entry.result and _addresses_globals(node):
+                return "clusters count together"
         overlap = any(np.may_share_memory(a, b) for a, b in itertools.combinations(self.arrays, 2))
         return "two arguments overlap" if overlap else ""
 
@@ -262,3 +265,8 @@ class BoundKernel:
         if last is None:
             last = next((columns.span for columns in machine.unread.values()), None)
         yield Entry(NothingWritten(Origin("", "", "", self.func.span), results, last))
+
+
+def _addresses_globals(call: Call) -> bool:
+    """Return whether an atomic operation may address global memory."""
+    return any(buffer is None or buffer.scope == "global" for buffer, _ in addressed_widths(call))
