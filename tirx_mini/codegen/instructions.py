@@ -140,7 +140,7 @@ def _ptx_name(entry: Instruction, given: Mapping[str, object]) -> str:
     return "ptx_" + re.sub(r"\W+", "_", "_".join(word for word in words if word))
 
 
-_ZERO_IS_NONE = ("cta_mask", "cache_policy")
+_ZERO_IS_NONE = ("cta_mask", "cache_policy", "half")
 """Modifiers that an instruction does not have where they are 0."""
 
 

@@ -78,12 +78,13 @@ def hinted(text: str, cta_mask: int | str, cache_hint: str, cache_policy: int = 
 
 def load_text(
     dim: int, cta_group: int, cta_mask: int | str, cache_hint: str, load_mode: str, cache_policy: int,
-    dst_space: str = "shared::cluster",
+    dst_space: str = "",
 ) -> str:  # fmt: skip
     multicast = ".multicast::cluster" if multicasts(cta_mask) else ""
     group = ".cta_group::2" if cta_group == 2 else ""
     hint = _hint(cache_hint, cache_policy)
-    form = f"cp.async.bulk.tensor.{dim}d.{dst_space}.global.{load_mode}.mbarrier::complete_tx::bytes"
+    into = dst_space or "shared::cluster"
+    form = f"cp.async.bulk.tensor.{dim}d.{into}.global.{load_mode}.mbarrier::complete_tx::bytes"
     text = f"{form}{multicast}{group}{hint} [{{dst}}], [{{tensor_map}}, {{{{coords}}}}], [{{bar}}]"
     return hinted(text, cta_mask, cache_hint, cache_policy)
 
@@ -94,8 +95,8 @@ def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, othe
 
 
 TENSOR_LOAD: Mapping[str, Any] = MappingProxyType({
-    "implied": ("tile",), "issued_by": Scope.THREAD, "min_sm": 90, "isa": "cp.async.bulk.tensor", "cost": "tma",
-    "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
+    "implied": ("tile", "shared::cluster"), "issued_by": Scope.THREAD, "min_sm": 90,
+    "isa": "cp.async.bulk.tensor", "cost": "tma", "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.MBARRIER, "only_on": {("load_mode", "tile::gather4"): ROWS_ON},
 })  # fmt: skip
 """The facts of tensor-map loads."""
@@ -145,7 +146,7 @@ def cp_async_bulk_tensor_load(
     cache_hint: CacheHint = "",
     load_mode: LoadMode = "tile",
     cache_policy: int = 0,
-    dst_space: Literal["shared::cluster", "shared::cta"] = "shared::cluster",
+    dst_space: Literal["", "shared::cta"] = "",
 ) -> None:
     """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
