@@ -96,7 +96,8 @@ def load_coordinates(operands: Sequence[Expr], dim: int, load_mode: str, *, othe
 
 TENSOR_LOAD: Mapping[str, Any] = MappingProxyType({
     "implied": ("tile", "shared::cluster"), "issued_by": Scope.THREAD, "min_sm": 90,
-    "isa": "cp.async.bulk.tensor", "cost": "tma", "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
+    "isa": "cp.async.bulk.tensor", "cost": "tma",
+    "barrier": BarrierEffect.COMPLETE_TX, "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.MBARRIER, "only_on": {("load_mode", "tile::gather4"): ROWS_ON},
 })  # fmt: skip
 """The facts of tensor-map loads."""

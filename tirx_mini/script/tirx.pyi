@@ -1463,7 +1463,7 @@ class _PtxCp_asyncBulkPrefetch:
 class _PtxCp_asyncBulkTensorLoad:
     """Tx.ptx.cp_async.bulk.tensor.load: instructions."""
 
-    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0, dst_space: Literal['shared::cluster', 'shared::cta'] | str = 'shared::cluster') -> None:
+    def __call__(self, dst: SharedPointer, tensor_map: MapPointer, bar: BarrierPointer, *coords: Integer, dim: int, cta_group: int = 1, cta_mask: int = 0, cache_hint: Literal['', 'evict_first', 'evict_normal', 'evict_last'] | str = '', load_mode: Literal['tile', 'tile::gather4'] | str = 'tile', cache_policy: int = 0, dst_space: Literal['', 'shared::cta'] | str = '') -> None:
         """Copy the box at `coords` to shared memory, and complete its bytes on `bar`.
 
         Elements outside the tensor are zero (NaN, if the map specifies it), and their bytes count. With tile::gather4 the
@@ -1485,7 +1485,7 @@ class _PtxCp_asyncBulkTensorLoad:
         cache_hint:                one of "", "evict_first", "evict_normal", "evict_last"
         load_mode:                 one of "tile", "tile::gather4"
         cache_policy:              a whole number, known at compile time
-        dst_space:                 one of "shared::cluster", "shared::cta"
+        dst_space:                 one of "", "shared::cta"
         issued by:                 each active thread
         architectures:             sm_90a and later
         cost:                      tma, 30 cycles to issue in the simulator's clock
