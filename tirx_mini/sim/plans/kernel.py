@@ -162,9 +162,11 @@ class BoundKernel:
             return "clusters synchronise, or the kernel prints"
         for node in self.func.nodes:
             entry = instruction_of(node) if isinstance(node, Call) else None
-            if entry is not None and (entry.reads_clock or entry.cancels_launches or entry.opaque):
+            if not isinstance(node, Call) or entry is None:
+                continue
+            if entry.reads_clock or entry.cancels_launches or entry.opaque:
                 return "the kernel reads the time or takes other clusters' places"
-            if entry is not None and entry.is_atomic and entry.result and _addresses_globals(node):
+            if entry.is_atomic and entry.result and _addresses_globals(node):
                 return "clusters count together"
         overlap = any(np.may_share_memory(a, b) for a, b in itertools.combinations(self.arrays, 2))
         return "two arguments overlap" if overlap else ""
