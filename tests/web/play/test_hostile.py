@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .fake import FakeServer
-from .pages import done
+from .pages import done, until
 from .recorded import FINDING, SIZES, good
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
@@ -30,12 +30,11 @@ def test_no_text_becomes_markup(serve: Callable[..., FakeServer], play: Callable
     server = serve(lambda request: map(hostile, run(request)), kernels=[kernel], file=HOSTILE, text=HOSTILE)
     page = play(server)
     done(page)
-    shown: dict[str, str] = {}
-    for tab in ("findings", "timeline", "bound", "product", "tir", "passes", "cuda", "ptx", "sass"):
+    for tab in ("findings", "bound", "product", "tir", "passes", "cuda", "ptx", "sass"):
         page.locator(f"#tab-{tab}").click()
-        done(page)
-        shown[tab] = page.locator(f"#pane-{tab}").inner_text()
+        until(page, HOSTILE, of=f"#pane-{tab}")  # the run of a stage begins when its tab is opened
+    page.locator("#tab-timeline").click()
+    done(page)
     assert page.locator("img, main script").count() == 0
     assert page.title() == f"{HOSTILE} – tirx play"
-    assert [tab for tab, text in shown.items() if HOSTILE not in text] == ["timeline"]
     assert HOSTILE in page.locator("#verdict").inner_text() and HOSTILE in page.locator(".cm-content").inner_text()

@@ -50,7 +50,7 @@ def test_a_run_starts_150_ms_after_the_last_key_and_supersedes_the_one_before(
     page.clock.run_for(140)
     assert len(server.bodies("/run")) == 1
     page.clock.run_for(20)
-    wait_for(lambda: server.cut == 1)
+    wait_for(lambda: server.cut == 1 and len(server.bodies("/run")) == 2)
     assert [body["text"] for body in server.bodies("/run")] == [TEXT, f"{TEXT}# one"]
     assert page.locator("#progress").get_attribute("value") == "0.3"
 
