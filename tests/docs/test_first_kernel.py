@@ -23,7 +23,7 @@ MISTAKES = {
     ),
     3: (("with Tx.cta():", "with Tx.thread():"), "copy with each thread for itself", "TX202"),
     4: (("        Tx.ptx.tcgen05.commit(mma_bar.ptr_to([0]), cta_group=1)", ""), "leave out the commit", "TX103"),
-    5: (("phase_mma)", "1)"), "wait for parity 1", "TX207"),
+    5: (("phase_mma)", "1)"), "wait for parity 1", "TX108"),
     6: (("warp_id * 32 + lane_id", "lane_id"), "store to row `lane_id`", "TX201"),
     7: (("    Tx.ptx.tcgen05.dealloc(tmem_addr[0], n_cols=512, cta_group=1)", ""), "leave out `dealloc`", "TX310"),
 }

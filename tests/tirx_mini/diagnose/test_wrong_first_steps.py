@@ -63,9 +63,9 @@ WRONG = (
         name="waiting for the wrong phase",
         edit=Edit(step=1, old="phase_mma = 0", new="phase_mma = 1"),
         verdict="hazard",
-        kind="uninitialised-read",
-        line=READ_TMEM,
-        page_says=("tensor memory", "wait for the mbarrier of the MMA"),
+        kind="passes-at-once",
+        line=WAIT,
+        page_says=("mma_bar", "passes at once", "wait for parity 0"),
     ),
     Wrong(
         name="no wait before reading tensor memory",

@@ -153,12 +153,12 @@ def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
 
 
 def _waits_for_nothing(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
-    """Check for a wait with a constant parity that passes on a fresh barrier, and is in no loop."""
+    """Check for a wait that passes on a fresh barrier, and is in no loop."""
     for wait in fresh:
         name = wait.barrier.buffer
         at = [site for site in sites.at(wait.origin.span) if site.barrier == name]
         signals = sites.signals(name)
-        once = at and not any(site.loops or int_value(site.argument("phase")) is None for site in at)
+        once = at and not any(site.loops for site in at)
         if not (once and signals and all(site.effect is BarrierEffect.COMMIT for site in signals)):
             continue
         message = (
