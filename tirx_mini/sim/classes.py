@@ -3,9 +3,8 @@
 The happens-before relation among the threads and engines of a cluster follows from their operations, in whatever order
 the run executes them, unless there is a doubt (`doubts`). So clusters with the same operations have the same hazards,
 and the checks need only one cluster of each class. Accesses to global memory are compared for all clusters: two
-writers, or a writer and a reader in another cluster, end the run. The whole launch is then run again with every access
-checked (`run.Simulation`). Other findings are those of the first cluster (`plans.explained`), so that reports do not
-depend on this plan, but for the numbers of occurrences.
+writers, or a writer and a reader in another cluster, end the run, and so does any finding. The whole launch is then run
+again with every access checked (`run.Simulation`), so that reports do not depend on this plan.
 """
 
 from __future__ import annotations
@@ -57,18 +56,13 @@ class Classes:
             self._others.setdefault(cluster.decisions, cluster.index)
 
     @property
-    def checked(self) -> bool:
-        """Whether any cluster is checked."""
-        return bool(self._checks)
-
-    @property
     def unknown(self) -> dict[Hashable, int]:
         """A representative of each class without a checked cluster."""
         return {kind: number for kind, number in self._others.items() if kind not in self.known}
 
 
 class NoFacts(FactLog):
-    """A fact log that ends the run at the first fact, for clusters that are executed for their results."""
+    """A fact log that ends the run at the first fact."""
 
     def record(self, fact: Fact) -> NoReturn:
         """See `FactLog.record`."""
@@ -76,17 +70,11 @@ class NoFacts(FactLog):
 
 
 class NoDoubts(Doubts):
-    """A log of doubts that ends the run at the first doubt, unless there is something to report in any case."""
+    """A log of doubts that ends the run at the first doubt."""
 
-    def __init__(self, facts: FactLog) -> None:
-        super().__init__()
-        self._facts = facts
-
-    def record(self, doubt: Doubt, origin: Origin, subject: str) -> None:
+    def record(self, doubt: Doubt, origin: Origin, subject: str) -> NoReturn:
         """See `Doubts.record`."""
-        if not self._facts:
-            raise Unequal
-        super().record(doubt, origin, subject)
+        raise Unequal
 
 
 __all__ = ["MOST_CLASSES", "Classes", "NoDoubts", "NoFacts", "Unequal"]

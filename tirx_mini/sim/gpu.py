@@ -106,13 +106,8 @@ class Gpu(Services):
         self.probe = probe
         if probe is not None:
             probe.clock = self.clock
-        untimed = isinstance(setup.time, NoTime)
-        every = range(image.launch.num_ctas // image.launch.cluster_size)
-        self._waiting: Sequence[int] = every if part is None else part.clusters
-        checked = self._waiting if share is None else share.clusters
-        self.classes = Classes(() if untimed else checked) if equal else None
-        self.facts = FactLog() if self.classes is None or self.classes.checked else NoFacts()
-        self.doubts = NoDoubts(self.facts) if equal else Doubts()
+        self.facts = NoFacts() if equal else FactLog()
+        self.doubts = NoDoubts() if equal else Doubts()
         self.tests = Tests(setup.late)
         self.late_waits = LateWaits()
         self.locator = Locator(image.shared)
@@ -122,6 +117,7 @@ class Gpu(Services):
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = self.memory.log.letter = pedantic
         nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
+        untimed = isinstance(setup.time, NoTime)
         self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
@@ -146,8 +142,12 @@ class Gpu(Services):
         self._groups = [self.sms[i : i + size] for i in range(0, spec.sms - size + 1, size)]
         if self.rng:
             self.rng.shuffle(self._groups)
+        self._waiting: Sequence[int] = range(image.launch.num_ctas // size)
         if part is not None:
+            self._waiting = part.clusters
             self.traffic.cached.weight = part.weight
+        checked = self._waiting if share is None else share.clusters
+        self.classes = Classes(() if untimed else checked) if equal else None
 
     def __enter__(self) -> Gpu:
         return self

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..outcome import Outcome
 from ..question import Circumstances
 from .batches import MOST
-from .explained import explained
 from .kernel import BoundKernel
 from .plan import Plan, WholeLaunch, not_for_findings
 from .portions import Timing, batch, together
@@ -39,11 +38,7 @@ class BatchedClusters(Plan):
         outcome = None if first is None else together(kernel, [first, batches])
         if outcome is None:
             raise WholeLaunch
-        return explained(kernel, outcome) if outcome.facts else outcome
-
-    def holds(self, outcome: Outcome) -> bool:
-        """See `Plan.holds`."""
-        return not outcome.blocked
+        return outcome
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
         """See `Plan.saves`."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from ..gpu import Gpu
 from ..outcome import Outcome
 from ..question import Circumstances
-from .explained import explained
 from .kernel import BoundKernel
 from .plan import Plan, not_for_findings
 from .portions import all_checked
@@ -33,16 +32,11 @@ class ClusterClasses(Plan):
             kernel.begin(machine)
             outcome = kernel.complete(machine, machine.run())
             unknown = machine.classes.unknown.values() if machine.classes is not None else ()
-        if not all_checked(kernel, unknown):
-            return None
-        if outcome.facts:
-            return explained(kernel, outcome)
-        plain = not (outcome.mixed or outcome.tested or outcome.repeats or outcome.unread)
-        return outcome if plain else None
+            return outcome if self.holds(outcome) and all_checked(kernel, unknown) else None
 
     def holds(self, outcome: Outcome) -> bool:
         """See `Plan.holds`."""
-        return not outcome.blocked
+        return super().holds(outcome) and not (outcome.repeats or outcome.unread)
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
         """See `Plan.saves`."""

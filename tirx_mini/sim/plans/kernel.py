@@ -206,16 +206,11 @@ class BoundKernel:
             late=circumstances.late, cold=circumstances.cold, trace=asked.trace, log_barriers=asked.log_barriers,
             values=self.values, order=ORDER if asked.checks and checks else NO_ORDER, functions=asked.functions or {},
         )  # fmt: skip
+        self.close()
         with running(4 if asked.trace else 1):
-            machine = self.machine(setup)
+            machine = self._machine = Gpu(self.image, self.arrays, self.spec, setup)
             self.begin(machine)
             return self.complete(machine, machine.run())
-
-    def machine(self, setup: Setup) -> Gpu:
-        """Return a machine with this kernel. `close` closes it, as does the next one."""
-        self.close()
-        self._machine = Gpu(self.image, self.arrays, self.spec, setup)
-        return self._machine
 
     def close(self) -> None:
         """Close the machine of the last run. Its outcome refers to the machine: facts to clusters, blocked warps to all

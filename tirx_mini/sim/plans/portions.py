@@ -54,9 +54,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Portion:
-    """A portion that ended without findings that decide about others.
-
-    marks: by the slot of the argument.
+    """A portion that ended without findings. marks: by the slot of the argument.
 
     known: the classes with a checked cluster. unknown: a representative of each other class, which is yet to be
     checked.
@@ -68,15 +66,13 @@ class Portion:
     unknown: dict[Hashable, int]
 
 
-def run_portion(machine: Gpu, *, keep: bool, findings: bool = False) -> Portion | None:
+def run_portion(machine: Gpu, *, keep: bool) -> Portion | None:
     """Execute the part of a launch that `machine` was made for; return None if it has findings.
 
-    keep: whether to return the written values as well. findings: whether it may have findings that end no run.
+    keep: whether to return the written values as well.
     """
     outcome = machine.run()
-    if outcome.fault or outcome.blocked or outcome.open_orders or (outcome.facts and not findings):
-        return None
-    if not outcome.facts and (outcome.mixed or outcome.tested or machine.unread):
+    if outcome.facts or outcome.blocked or outcome.open_orders or outcome.mixed or outcome.tested or machine.unread:
         return None
     marks: dict[int, Marks] = {}
     for slot, segment in machine.memory.segments.items():
@@ -154,8 +150,8 @@ class Timing:
     def run(self, share: range) -> Portion | None:
         """Execute the launch for its time, with data and checks for the clusters in `share`.
 
-        Returns None if the time depends on data, or if there are findings and clusters may differ. With an empty share,
-        the whole launch is executed without data.
+        Returns None if there are findings, or if the time depends on data. With an empty share, the whole launch is
+        executed without data.
         """
         kernel = self._kernel
         with suppress(Unequal, TirxError), running():
@@ -170,7 +166,7 @@ class Timing:
             self._clock = machine.clock
             with machine:
                 kernel.begin(machine)
-                return run_portion(machine, keep=False, findings=bool(share) and kernel.image.equal)
+                return run_portion(machine, keep=False)
         return None
 
     def stop(self) -> None:

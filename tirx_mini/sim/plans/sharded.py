@@ -24,7 +24,7 @@ from tirx_mini.worker import Team, Twin
 from ..outcome import Outcome
 from ..question import Circumstances
 from .kernel import BoundKernel
-from .plan import Plan, not_for_findings
+from .plan import Plan, WholeLaunch, not_for_findings
 from .portions import Piece, Portion, Timing, portion, together
 
 WORTH_PROCESSES = 15_000
@@ -62,9 +62,12 @@ class ShardedClusters(Plan):
             return "the launch is small"
         return kernel.inseparable
 
-    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
+    def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
         """See `Plan.run`. A launch that cannot be merged has findings, or needs a single process."""
-        return run_sharded(kernel)
+        outcome = run_sharded(kernel)
+        if outcome is None:
+            raise WholeLaunch
+        return outcome
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
         """See `Plan.saves`."""

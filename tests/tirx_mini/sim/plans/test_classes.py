@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tirx_mini as tvm
-from tirx_mini.course import STEPS, default_kernels, load_kernels, load_module, make_arguments
+from tirx_mini.course import STEPS, default_kernels, load_kernels, make_arguments
 from tirx_mini.ir import PrimFunc
 from tirx_mini.layout import SwizzleMode, tma_shared_layout
 from tirx_mini.script import tirx as T
 from tirx_mini.sim import classes
-from tirx_mini.sim.plans import BoundKernel
 
 
 @pytest.fixture
@@ -177,41 +174,3 @@ def test_what_copies_bring_is_there_for_threads_and_stores(change: bool) -> None
         for row in range(128):
             expected[row, columns[columns % 8 == row % 8]] += np.float16(1)
     assert np.array_equal(b, expected)
-
-
-MISTAKES = {
-    7: ("tma2mma.wait(mma_phase.stage, mma_phase.phase)", "Tx.ptx.wgmma.wait_group(0)", "Tx.ptx.fence.mbarrier_init()"),
-    9: ("tma2mma.wait(mma_phase.stage, mma_phase.phase)", "Tx.cuda.warpgroup_sync(1)"),
-}
-"""Statements of Hopper's steps, without which each is wrong."""
-
-
-def without(step: int, statement: str, folder: Path) -> PrimFunc:
-    """A step of the Hopper references at 512 without its last such statement."""
-    (file,) = Path(default_kernels(), "sm90").glob(f"step{step:02}_*.py")
-    before, after = file.read_text(encoding="utf-8").rsplit(statement, 1)
-    wrong = folder / "wrong.py"
-    wrong.write_text(f"{before}pass{after}", encoding="utf-8")
-    return getattr(load_module(wrong), f"hgemm_v{step}")(512, 512, 512)
-
-
-@pytest.mark.parametrize(("step", "statement"), [(step, each) for step, found in MISTAKES.items() for each in found])
-def test_a_wrong_kernel_is_explained_by_its_first_cluster(
-    step: int, statement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel = without(step, statement, tmp_path)
-    args = make_arguments(kernel)
-    expected, results = all_checked(kernel, *args, gpu="h100")
-    executed: list[int] = []
-    really = BoundKernel.execute
-    monkeypatch.setattr(BoundKernel, "execute", lambda *given: executed.append(1) or really(*given))
-    report = tvm.simulate(kernel, *args, gpu="h100", jobs=1)
-    assert not executed and report.verdict == expected.verdict != "ok"
-    assert [f.message for f in report.findings] == [f.message for f in expected.findings]
-    assert report.cycles == expected.cycles and [arg.tobytes() for arg in args] == results
-
-
-def test_a_mistake_of_another_cluster_is_found_in_the_whole_launch() -> None:
-    wrong = through_shared_memory(15, 16)  # the last cluster is checked, and the first does not explain it
-    report = tvm.simulate(wrong, rows(), np.zeros_like(rows()))
-    assert report.verdict == "hazard" and report == all_checked(wrong, rows(), np.zeros_like(rows()))[0]
