@@ -16,6 +16,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -298,8 +299,8 @@ def test_ctrl_c_is_not_lost_where_a_piece_of_output_comes_at_the_same_time(
         await playing
 
     monkeypatch.setattr(runner, "on_cpu", SimpleNamespace(remote_gen=SimpleNamespace(aio=pieces)))
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(asyncio.wait_for(cancelled(), 20))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(asyncio.CancelledError):  # another test's loop may run here
+        pool.submit(asyncio.run, asyncio.wait_for(cancelled(), 20)).result()
 
 
 # -- a class -----------------------------------------------------------------------------------------------------------

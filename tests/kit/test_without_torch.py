@@ -38,10 +38,12 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "inspect": ("5", "256", "--kernels", STEP_5, "--stage", "passes"),
     "quiz": ("2", "--question", "1", "--answer", "64"),
     "drill": ("2", "--list"),
+    "task": (),
     "progress": (STEP_1,),
     "grade": (STEP_1, "--steps", "1"),
     "handin": ("gemm_kernels.py", "-o", "OUT/handin.tar"),
     "hint": ("1",),
+    "play": (f"{STEP_1}:hgemm_v1", "--size", "128", "--export", "OUT/step01.html"),
     "run": ("OUT/script.py",),
     "tileir": ("gemm", "256"),
 }

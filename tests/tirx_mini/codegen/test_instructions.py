@@ -52,6 +52,7 @@ NUMBERS = {
     "count": (64,),
     "dim": (1, 2, 3, 4, 5),
     "num": (1, 8, 32),
+    "half": (2,),
     "cta_mask": (None, 3),
     "bytes": (16,),
     "lut": (0x96,),

@@ -55,7 +55,10 @@ def test_it_serves_a_scratch_copy_until_ctrl_c_and_leaves_nothing(tmp_path: Path
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)}
     work = tmp_path / "work"
     work.mkdir()
-    process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=work, env=env, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )  # fmt: skip
     assert process.stdout is not None
     line = process.stdout.readline()
     match = re.match(r"Ctrl-C ends the server of scratch\.py at (http://127\.0\.0\.1:\d+/)#token=([0-9a-f]{64})$", line)

@@ -16,7 +16,7 @@ from tirx_mini.layout import S, SwizzleMode, TileLayout
 from tirx_mini.passes import lower
 
 MODES = list(SwizzleMode)
-PLAIN = {"dim": 2, "cache_hint": "", "load_mode": "tile", "cache_policy": 0}
+PLAIN = {"dim": 2, "cache_hint": "", "load_mode": "tile", "cache_policy": 0, "dst_space": ""}
 """Modifiers of a load of a box."""
 
 
