@@ -229,7 +229,7 @@ def page(results: Sequence[Result], about: dict[str, str], seconds: float) -> st
 def by_instruction(results: Sequence[Result]) -> Iterator[str]:
     """A line of the table of instructions each: by how many cases it was executed, and what came of them."""
     for name, entry in TABLE.items():
-        if not entry.ptx:
+        if not entry.ptx or entry.only_in_ptx:
             continue  # printf: no instruction, and nothing that it writes can be compared
         cases = [r for r in results if name in r.instructions]
         outcomes = ", ".join(dict.fromkeys(r.outcome for r in cases)) or "**no case**"

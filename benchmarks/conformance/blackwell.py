@@ -10,6 +10,7 @@ from tirx_mini.script import tirx as T
 
 PER_NUMBER = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4}
 """Registers of tcgen05.ld and st for each unit of `num` (PTX ISA: tcgen05.ld)."""
+FORMS = tuple((op, abs, nan) for op in ("min", "max") for abs in ("", "abs") for nan in ("", "NaN"))
 KINDS = ("f16", "tf32", "f8f6f4", "i8")
 
 
@@ -207,6 +208,24 @@ def launch_control() -> PrimFunc:
     return kernel
 
 
+def extremes_of_floats() -> PrimFunc:
+    """redux of float32, in all its forms, and a tensor map that a warp copies to global memory."""
+
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), out: T.Buffer((8, 32), "float32"), maps: T.Buffer((16,), "uint64")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        built = T.alloc_shared((16,), "uint64")
+        if tx < 16:
+            built[tx] = T.Cast("uint64", tx)
+        for i, (op, abs, nan) in enumerate(FORMS):
+            out[i, tx] = T.ptx.redux.f32(T.uint32(0xFFFFFFFF), A[tx], op=op, abs=abs, nan=nan)
+        T.ptx.tensormap.cp_fenceproxy(maps.ptr_to([0]), built.ptr_to([0]))
+
+    return kernel
+
+
 BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     **{f"tcgen05.ld, st {shape}.x{num}": partial(tensor_memory, shape, num) for shape, num in SHAPES},
     "tcgen05.mma, commit": partial(products, 1, None),
@@ -220,5 +239,6 @@ BLACKWELL: Mapping[str, Callable[[], PrimFunc]] = {
     "pairs of numbers, three numbers": pairs,
     "ldmatrix, stmatrix of bytes": bytes_of_matrices,
     "clusterlaunchcontrol": launch_control,
+    "redux of float32, a tensor map that a warp copies": extremes_of_floats,
 }
 """What makes the kernels, by what they try."""

@@ -54,6 +54,29 @@ def reused_after_inval() -> Built:
     return kernel, (blank(5),)
 
 
+def dropped_arrivals() -> Built:
+    """Of five arrivals of the first phase, the four later phases lack those that were dropped."""
+
+    @T.prim_func
+    def kernel(out: T.Buffer((8,), "int32")):
+        T.device_entry()
+        cta = T.cta_id([1])
+        tx = T.thread_id([32])
+        bar = T.alloc_shared((1,), "uint64")
+        if tx == 0:
+            T.ptx.mbarrier.init(bar.ptr_to([0]), 5)
+            T.ptx.mbarrier.arrive_drop(bar.ptr_to([0]))
+            T.ptx.mbarrier.arrive_drop.count(bar.ptr_to([0]), 2)
+            out[0] = T.Cast("int32", T.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0))
+            state: T.uint64 = T.ptx.mbarrier.arrive_drop.state(bar.ptr_to([0]))
+            out[1] = T.Cast("int32", state == state)
+            for i in T.serial(6):
+                T.ptx.mbarrier.arrive(bar.ptr_to([0]))
+                out[i + 2] = T.Cast("int32", T.ptx.mbarrier.test_wait(bar.ptr_to([0]), 0))
+
+    return kernel, (blank(8),)
+
+
 def all_threads_exchange(rounds: int) -> Built:
     """128 threads pass values through shared memory, with a barrier after the writes and one after the reads."""
 
@@ -202,6 +225,7 @@ def remote_expectation() -> Built:
 MBARRIERS = (
     *(Case(FAMILY, f"phases of {n} arrivals", lambda n=n: phases(n, 3 * n)) for n in (1, 2, 5)),
     Case(FAMILY, "inval, then another init", reused_after_inval),
+    Case(FAMILY, "arrivals that drop out of later phases", dropped_arrivals),
     Case(FAMILY, "128 arrivals, 6 phases", lambda: all_threads_exchange(6)),
     Case(FAMILY, "test_wait in a loop", polled),
     *(

@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
-from tirx_mini.ir import AddressOf, Call, DataType, Expr, int_value
+from tirx_mini.ir import AddressOf, Call, DataType, Expr, TirxError, int_value
 from tirx_mini.isa import REGISTER_TYPES, Access, Instruction, Operand, OperandKind
 from tirx_mini.records import dataclass
 
@@ -58,6 +58,8 @@ class _Kind(NamedTuple):
 
 def device_function(entry: Instruction, call: Call) -> DeviceFunction:
     """Return the device function for a call of `entry`; equal modifiers and operand types share one."""
+    if entry.only_in_ptx:
+        raise TirxError(f"{entry.name} is simulated in programs that are read as PTX, and is not compiled", call.span)
     matched = entry.matched(call.args, dict(call.attrs))
     named = entry.cuda is not None and _implied(entry.cuda.fixed, matched)
     kinds = tuple(_Kind(arg.dtype, arg.buffer.dtype if isinstance(arg, AddressOf) else None) for arg in call.args)

@@ -160,6 +160,7 @@ class Facts:
     scattered: whether these registers may lie anywhere: a call gives one pointer for each operand, from which on they
         lie side by side, or one for each register of all operands.
     opaque: whether the simulator cannot model its writes through its pointer operands.
+    only_in_ptx: whether only PTX programs have it: the code generator refuses it.
     awaits: what a warp waits for that is blocked in it, in a word for a timeline; "" where it does not block, and where
         `barrier` is WAIT, which names it.
     """
@@ -198,6 +199,7 @@ class Facts:
     registers: Callable[..., int | Mapping[str, int]] | None = None
     scattered: bool = False
     opaque: bool = False
+    only_in_ptx: bool = False
     awaits: str = ""
 
     @property

@@ -73,7 +73,7 @@ def decode_tensor_map(words: np.ndarray) -> MapFields | None:
 
 
 _REPLACE: Mapping[str, Any] = MappingProxyType({
-    "issued_by": Scope.THREAD, "min_sm": 90, "isa": "tensormap.replace", "cost": "alu",
+    "issued_by": Scope.THREAD, "min_sm": 90, "isa": "tensormap.replace", "cost": "alu", "only_in_ptx": True,
     "writes": Memory.GLOBAL | Memory.SHARED, "lanewise": True,
 })  # fmt: skip
 

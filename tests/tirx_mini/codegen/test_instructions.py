@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     Expr,
     Stmt,
     TensorMap,
+    TirxError,
     Var,
     cast,
     const,
@@ -167,7 +168,9 @@ def architectures(entry: Instruction) -> list[str]:
 
 
 @pytest.mark.compiler
-@pytest.mark.parametrize(("name", "arch"), [(name, arch) for name, e in TABLE.items() for arch in architectures(e)])
+@pytest.mark.parametrize(
+    ("name", "arch"), [(n, arch) for n, e in TABLE.items() if not e.only_in_ptx for arch in architectures(e)]
+)
 def test_every_instruction_assembles(name: str, arch: str) -> None:
     entry = TABLE[name]
     groups = [a.choices for a in entry.attributes if a.name == "cta_group"]
@@ -263,3 +266,13 @@ def test_a_shuffle_moves_values_of_all_sizes_as_words(dtype: str) -> None:
     binds = [Bind(Var(DataType(dtype), f"x{i}"), call) for i, call in enumerate(moved)]
     compiled = compile_cuda(cuda_source(func(AllocBuffer(own), *binds)), "sm_90a")
     assert compiled.ptx.count("shfl.sync.bfly.b32") == (2 if DataType(dtype).bits == 64 else 1)
+
+
+def test_what_only_ptx_programs_have_is_refused() -> None:
+    (name,) = {n for n, e in TABLE.items() if e.only_in_ptx and not n.endswith(".dimension")}
+    entry = TABLE[name]
+    attrs = next(forms(entry))
+    call = Call(INT32, name, operands(entry, attrs), tuple(attrs.items()))
+    with pytest.raises(TirxError, match="read as PTX, and is not compiled"):
+        frame = (AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(WORDS))
+        cuda_source(func(*frame, Evaluate(call), params=(GLOBAL,), smem=1024))
