@@ -63,10 +63,10 @@ def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
     for shape, *tile in TILES:
         for dtype in DTYPES:
             yield f"every shape, {tile}", shape, dtype, shared_tiles(*shape, dtype, *tile)
-    for shape, *tile, workers, swapped in SHARED:
+    for shape, rows, cols, workers, swapped in SHARED:
         for dtype in DTYPES:
-            name = f"every shape, {tile} shared by {workers}"
-            yield name, shape, dtype, shared_k(*shape, dtype, *tile, workers, bool(swapped))
+            name = f"every shape, {rows} × {cols} shared by {workers}"
+            yield name, shape, dtype, shared_k(*shape, dtype, rows, cols, workers, swapped)
 
 
 def is_right(kernel: PrimFunc, shape: Shape, dtype: str) -> bool:
