@@ -198,7 +198,7 @@ def error_of(d: Any, a: Any, b: Any) -> float:
     for part in range(0, len(b), 4096):
         block = b[part : part + 4096].double()
         exact, size = a[rows].double() @ block.t(), a[rows].double().abs() @ block.abs().t()
-        # What rounding to the type of D alone costs is no error of the sums.
+        # Rounding to the type of D is not an error of the sums.
         off = ((d[rows, part : part + 4096].double() - exact).abs() - exact.abs() * 2.0**-11).clamp(min=0)
         worst = max(worst, (off / (size * 2.0**-24 * math.sqrt(a.shape[1]))).max().item())
     return worst

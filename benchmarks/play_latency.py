@@ -1,4 +1,4 @@
-"""How long `tirx play` takes from the last key to findings, without the browser: requests to its server.
+"""The latency of `tirx play` from the last key to findings, without the browser: requests to its server.
 
     python benchmarks/play_latency.py                # forty runs of each case
     python benchmarks/play_latency.py --runs 5 --cases drill
@@ -35,7 +35,7 @@ from tirx_mini.play.studio import Studio, sandbox_here
 from tirx_mini.resources import resource
 
 KEYS_S = 0.15
-"""How long the page waits for another key."""
+"""The time for which the page waits for another key."""
 PAUSE_S = 1.0
 """Between two runs, for the spare processes."""
 

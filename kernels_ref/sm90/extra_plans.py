@@ -42,7 +42,7 @@ MOST_PARTS, MOST_WIDTH = 16, 256
 
 @dataclass(frozen=True)
 class Plan:
-    """How D is computed.
+    """The method by which D is computed.
 
     own: by the kernels for every shape, else by step 10.
     blk_m, blk_n: the rows and columns of a tile.

@@ -41,7 +41,7 @@ _CALL = re.compile(r"\w+")
 IGNORED = {"meta_var", "move_to_next_stage", "warpgroup", "thread", "elect_sync", "valid", "range", "unroll", "ptr_to"}
 """Calls that open a scope, name a value or count: they order nothing."""
 SPOKEN = {"try_wait": "wait", "gemm_async": "mma", "tma_load": "load", "read_tmem": "read"}
-"""How pages write calls."""
+"""The names of calls on pages."""
 
 
 def page(step: int) -> str:

@@ -1,4 +1,4 @@
-"""How much there is to read: to the first green test, and for each step. Words are counted on the rendered pages.
+"""The words to read before the first green test, and for each step. They are counted on the rendered pages.
 
 A word is what stands between spaces on the page: in folded text, tables, code, and the texts of pictures too. Comments
 are those of the step in gemm_kernels.py, with the file's own documentation at the first step.

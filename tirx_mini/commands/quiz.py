@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     console = prose_console()
     try:
-        folder, gpu = arch_folder(gpu_spec(options.gpu).arch), gpu_spec(options.gpu).name
+        spec = gpu_spec(options.gpu)
+        folder = arch_folder(spec.arch)
         asked = _asked(options, folder)
         notes = Notes.read()
     except (ValueError, NotesError) as error:
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         mark = marked(question, answer)
         right += mark.right
-        _show(question, mark, gpu, console)
+        _show(question, mark, spec.name, console)
         notes = notes.with_prediction(question_key(folder, options.step, number), answer, why, mark.right)
         notes.write()  # the input may end at the next question
     console.print(Text(f"\n{right} of {len(asked)} right", style="bold"))

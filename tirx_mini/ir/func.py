@@ -156,7 +156,7 @@ class PrimFunc:
 
     @property
     def workspaces(self) -> tuple[Buffer, ...]:
-        """The buffers in global memory that belong to the kernel and are no parameters."""
+        """The buffers in global memory that the kernel owns, apart from its parameters."""
         found = (node.buffer for node in self.of(AllocBuffer) if node.buffer.scope == "global")
         return tuple(buffer for buffer in dict.fromkeys(found) if buffer not in self.params)
 

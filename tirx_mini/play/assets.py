@@ -10,7 +10,7 @@ from tirx_mini.records import dataclass
 
 INDEX = "index.html"
 NONCE = "{{nonce}}"
-"""What stands in `INDEX` for the nonce of a response."""
+"""The placeholder in `INDEX` for the nonce of a response."""
 _TYPES = {
     ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
     ".json": "application/json", ".md": "text/plain; charset=utf-8", ".svg": "image/svg+xml",

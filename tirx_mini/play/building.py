@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tirx_mini.records import dataclass
 from tirx_mini.sandbox import LOCKS, Failed, Limits, LockedProcess, Sandbox, SandboxError, slow_packages
 
 from .findings import Data, refusal_data
-from .spares import Spares
+from .spares import Held, Spares
 
 BUILD_S = 2.0
 """The maximum seconds of wall time for a text: its execution, and the factory."""
@@ -67,9 +66,7 @@ class Build:
 
     def __init__(self, builders: Builders) -> None:
         self._builders = builders
-        self._changing = threading.Lock()
-        self._process: LockedProcess | None = None
-        self._cancelled = False
+        self._held: Held[LockedProcess] = Held()
 
     def made(self, job: Job) -> Built:
         """Return the kernel. Raises `NotBuilt`."""
@@ -77,26 +74,19 @@ class Build:
             process = self._builders.process(job.text)
         except SandboxError as error:
             raise NotBuilt("sandbox", refusal_data(None, f"the sandbox does not start: {error}")) from None
-        with self._changing:
-            self._process = process
-            cancelled = self._cancelled
         try:
-            if cancelled:
+            if not self._held.hold(process):
                 raise Failed("ended", "the run is over")
             return self._asked(process, job)
         except Failed as failed:
             raise NotBuilt(failed.kind, refusal_data(None, failed.text)) from None
         finally:
-            with self._changing:
-                self._process = None
-                process.close()
+            self._held.release()
+            process.close()
 
     def cancel(self) -> None:
         """End the process, even while it executes the text."""
-        with self._changing:
-            self._cancelled = True
-            if self._process is not None:
-                self._process.close()
+        self._held.cancel()
 
     def _asked(self, process: LockedProcess, job: Job) -> Built:
         request = {

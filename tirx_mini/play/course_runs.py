@@ -22,7 +22,7 @@ _REPAIRED = "repaired.py"
 
 @dataclass(frozen=True)
 class DrillFix:
-    """What judges the repair of a drill. text: the file without the mistake. shape, gpu: those of the drill."""
+    """The judge of a drill's repair. text: the file without the mistake. shape, gpu: those of the drill."""
 
     text: str
     kernel: str

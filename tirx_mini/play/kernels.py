@@ -11,7 +11,7 @@ _SIZE = 512
 """The size at which a kernel is shown first."""
 _PARAMETERS = 3
 NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What `ast.parse` raises for a text: a mistake, a NUL, and a nesting too deep for the parser or the walk."""
+"""The errors of `ast.parse`: for a mistake, a NUL, and a nesting too deep for the parser or the walk."""
 
 
 def kernels_in(text: str) -> list[dict[str, Any]]:

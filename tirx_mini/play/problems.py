@@ -1,4 +1,4 @@
-"""What keeps the page from being served."""
+"""The error that stops the server before it serves the page."""
 
 
 class PlayError(Exception):

@@ -15,7 +15,7 @@ from .course_runs import SEALED, DrillFix
 from .events import failed_event
 from .findings import Data, syntax_data
 from .kernels import NO_PYTHON, constants_in
-from .simulating import MEMORY_MB, RUNS, SIMULATE_S, STAGES, Simulation, Simulators, Task
+from .simulating import SIMULATE_S, Simulation, Simulators, Task
 from .spares import SparesClosed
 
 MOST_RUNS = 2
@@ -37,7 +37,7 @@ class Run:
         self.events: list[Data] = []
         """The events that were told, without progress."""
         self.sealed: Data | None = None
-        """What course mode tells step by step."""
+        """The event whose parts course mode reveals step by step."""
         self._build, self._simulation = build, simulation
         self._file, self._fix = file, fix
         self._cancelled = False
@@ -99,10 +99,10 @@ class Run:
         asked = self.request
         task = Task(
             built.ir, built.path, self._file, asked.text, asked.kernel, asked.gpu, asked.sms, asked.want,
-            sealed=asked.course, fix=self._fix, memory_mb=MEMORY_MB,
+            sealed=asked.course, fix=self._fix,
         )  # fmt: skip
-        if asked.want & {*RUNS, *STAGES}:
-            self._simulation.run(task, lambda event: self._tell(tell, event), SIMULATE_S)
+        if asked.want:
+            self._simulation.run(task, lambda event: self._tell(tell, event))
 
     def _tell(self, tell: Tell, event: Data) -> None:
         if self._cancelled:

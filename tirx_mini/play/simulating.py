@@ -40,7 +40,7 @@ from .course_runs import DrillFix, fix_event, sealed
 from .events import bound_event, failed_event, timeline_event, verdict_event
 from .findings import Data
 from .product import product_event
-from .spares import Spares
+from .spares import Held, Spares
 
 SIMULATE_S = 60.0
 MEMORY_MB = 8192
@@ -103,37 +103,27 @@ class Simulation:
 
     def __init__(self, simulators: Simulators) -> None:
         self._simulators = simulators
-        self._changing = threading.Lock()
-        self._worker: Worker | None = None
-        self._cancelled = False
+        self._held: Held[Worker] = Held()
 
     def run(self, task: Task, tell: Tell, limit_s: float = SIMULATE_S) -> None:
         """Tell the events of a run. Raises `TimeoutError`, `ProcessEnded`, or an error of the process."""
         worker = self._simulators.take()
-        with self._changing:
-            self._worker = worker
-            if self._cancelled:
-                worker.close()
+        if not self._held.hold(worker):
+            worker.close()
         begun = time.monotonic()
         kept = False
         try:
             worker.call(simulated, task, limit_s, tell)
             kept = time.monotonic() - begun < _LONG_S
         finally:
-            with self._changing:
-                self._worker = None  # from now on it may be another's
-                kept = kept and not self._cancelled
-            if kept:
+            if self._held.release() and kept:
                 self._simulators.give_back(worker)
             else:
                 worker.close()
 
     def cancel(self) -> None:
         """End the process, even during the run."""
-        with self._changing:
-            self._cancelled = True
-            if self._worker is not None:
-                self._worker.close()
+        self._held.cancel()
 
 
 def _warmed() -> Worker:

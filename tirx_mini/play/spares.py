@@ -103,6 +103,34 @@ class Spares(Generic[T]):
                 _close([found])
 
 
+class Held(Generic[T]):
+    """The object that a run uses; another thread may cancel the run, which closes the object."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._item: T | None = None
+        self._cancelled = False
+
+    def hold(self, item: T) -> bool:
+        """Begin to use an object; return whether the run goes on."""
+        with self._changing:
+            self._item = item
+            return not self._cancelled
+
+    def release(self) -> bool:
+        """End the use, after which the object may be another run's; return whether the run was not cancelled."""
+        with self._changing:
+            self._item = None
+            return not self._cancelled
+
+    def cancel(self) -> None:
+        """Close the object, even while the run uses it."""
+        with self._changing:
+            self._cancelled = True
+            if self._item is not None:
+                self._item.close()
+
+
 def _close(items: deque[T | Exception] | list[T | Exception]) -> None:
     for item in items:
         if not isinstance(item, Exception):

@@ -84,7 +84,7 @@ def test_a_page_that_goes_away_ends_the_processes_of_its_run(page: Page, step4: 
         pass
     run = page.studio.runs.run(page.studio.runs._last)
     assert run is not None
-    worker = run._simulation._worker
+    worker = run._simulation._held._item
     assert worker is not None and worker._child is not None
     child = psutil.Process(worker._child.pid)
     events.close()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Workspaces: buffers in global memory that all CTAs of a launch share, and that are no arguments."""
+"""Workspaces: buffers in global memory that all CTAs of a launch share, without an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests do with the page."""
+"""Actions of the tests on the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 BASE = ["findings", "timeline", "bound", "product"]
-"""What the page wants of each run."""
+"""The events that the page requests of each run."""
 MOST = 10.0
 """Seconds that a test waits for words."""
 

@@ -22,7 +22,7 @@ LIMIT = 250 * 1024
 
 @pytest.fixture
 def modules(node_modules: Path) -> Path:
-    """What `npm ci` installed for this page; it builds on the modules of the timeline's page."""
+    """The packages of this page, from `npm ci`; it builds on the modules of the timeline's page."""
     if not (PLAY / "node_modules" / "esbuild").is_dir():
         missing("npm ci in web/play")
     return PLAY / "node_modules"

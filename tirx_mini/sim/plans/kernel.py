@@ -160,9 +160,9 @@ class BoundKernel:
         """
         if self.image.grid_wide or prints(self.func):
             return "clusters synchronise, or the kernel prints"
-        for node in self.func.nodes:
-            entry = instruction_of(node) if isinstance(node, Call) else None
-            if not isinstance(node, Call) or entry is None:
+        for node in self.func.of(Call):
+            entry = instruction_of(node)
+            if entry is None:
                 continue
             if entry.reads_clock or entry.cancels_launches or entry.opaque:
                 return "the kernel reads the time or takes other clusters' places"

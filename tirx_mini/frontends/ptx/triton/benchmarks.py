@@ -12,7 +12,7 @@ from typing import Any
 from tirx_mini.foreign import simulated_device
 
 _MEASURING: ContextVar[bool] = ContextVar("measuring", default=False)
-"""Whether launches are made for their time alone."""
+"""Set while launches are made for their time alone."""
 
 
 def measuring() -> bool:

@@ -21,7 +21,7 @@ REGISTERS = 65536
 
 
 class Utilities:
-    """What Triton asks of a device: its properties, and kernels to be loaded."""
+    """The device utilities that Triton calls: properties of the device, and the loading of kernels."""
 
     def __init__(self, gpu: GpuSpec) -> None:
         self._gpu = gpu
