@@ -39,6 +39,7 @@ from .barriers import with_barriers
 from .calls import call
 from .conditions import with_elections
 from .context import Context, refused
+from .counted import with_counted_loops
 from .entries import call_entry
 from .local_memory import place_locals
 from .origins import origins_of
@@ -99,7 +100,7 @@ def lower(
     stmts = body.all()
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
-    func = with_barriers(with_elections(lower_returns(func)))
+    func = with_counted_loops(with_barriers(with_elections(lower_returns(func))))
     if any(entry.waits_for_grids for entry in called(func)):
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)

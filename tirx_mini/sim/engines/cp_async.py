@@ -60,6 +60,13 @@ class Copy:
     sizes: np.ndarray | None = None
 
 
+def _of_lanes(value: object, lanes: np.ndarray) -> np.ndarray:
+    """Return an operand's values in the given lanes of a warp."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return value[lanes].astype(np.int64)
+    return np.full(len(lanes), value, np.int64)
+
+
 class CpAsyncGroups:
     """The cp.async operations of one warp: the open group and the committed ones."""
 
@@ -73,17 +80,20 @@ class CpAsyncGroups:
         The shared memory changes when the thread waits for the copy.
         """
         lanes = w.mask.lanes
-        targets = np.broadcast_to(np.asarray(dst), 32)[lanes].astype(np.int64)
-        sources = np.broadcast_to(np.asarray(src), 32)[lanes].astype(np.int64)
-        sizes = None if size is None else np.broadcast_to(np.asarray(size), 32)[lanes].astype(np.int64)
+        targets, sources = _of_lanes(dst, lanes), _of_lanes(src, lanes)
+        sizes = None if size is None else _of_lanes(size, lanes)
         if sizes is not None:
-            if sizes.max() > nbytes:
-                raise Fault(CopyTooLarge(w.origin, int(sizes.max()), nbytes))
-            if not sizes.any():
+            least, most = int(sizes.min()), int(sizes.max())
+            if most > nbytes:
+                raise Fault(CopyTooLarge(w.origin, most, nbytes))
+            if not most:
                 self._fill(w, targets, nbytes)
                 return
-            sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])  # unread bytes may lie anywhere
-        if (targets % nbytes).any() or (sources % nbytes).any():
+            if least == nbytes:
+                sizes = None
+            elif not least:  # unread bytes may lie anywhere
+                sources = np.where(sizes > 0, sources, sources[np.argmax(sizes > 0)])
+        if ((targets | sources) & (nbytes - 1)).any():  # 4, 8 or 16
             raise Fault(MisalignedCopy(w.origin, nbytes))
         cta, offsets = w.cta, targets & OFFSET_MASK
         if (targets >> WINDOW_BITS != cta.rank).any() or offsets.max() + nbytes > cta.smem.size:

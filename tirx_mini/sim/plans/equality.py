@@ -64,15 +64,18 @@ class Equality:
     decided: frozenset[Stmt] | None
 
     @classmethod
-    def of(cls, func: PrimFunc) -> Equality:
-        """Return the equality that can be proved from the program."""
+    def of(cls, func: PrimFunc, *, timed: bool = False) -> Equality:
+        """Return the equality that can be proved from the program.
+
+        timed: for a run without data, in which no value that is read matters.
+        """
         if func.launch is None or grid_wide(func) or prints(func):
             return cls(None)
         try:
             needed(func)
         except TirxError:
             return cls(None)
-        return cls(_Differences(func).found())
+        return cls(_Differences(func, timed).found())
 
     def among(self, statements: Iterable[Stmt]) -> bool:
         """Return whether clusters are equal if they take the same branches at the given statements."""
@@ -108,8 +111,9 @@ class _Targets:
 
 
 class _Differences:
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, timed: bool) -> None:
         self._nodes = func.nodes
+        self._timed = timed
         self._written = written_params(func)
         self._read_maps = {m.var for m in func.tensor_maps if m.buffer in self._written}
         self._by_block = _Targets()
@@ -162,7 +166,7 @@ class _Differences:
                 conditions = (node.start, node.stop) if isinstance(node, For) else (node.cond,)
                 if any(self._loaded(cond) for cond in conditions):
                     return None
-                if any(self._differs(cond) for cond in conditions):
+                if any(self._differs(cond) for cond in conditions) and not (self._timed and _only_accesses(node)):
                     decided.add(node)
             elif any(self._matters(expr) for expr in self._fixed(node)) or not self._is_plain(node):
                 return None
@@ -193,17 +197,25 @@ class _Differences:
         instructions.
         """
         if isinstance(node, BufferLoad):
-            return node.buffer.scope != "global" or node.buffer not in self._written
+            return self._timed or node.buffer.scope != "global" or node.buffer not in self._written
         if not isinstance(node, Call):
             return True
         entry = instruction_of(node)
         if entry is None or entry.opaque or entry.reads_clock or entry.cancels_launches:
             return False
-        if entry.barrier is BarrierEffect.TEST or (entry.result is not None and entry.reads):
+        if entry.barrier is BarrierEffect.TEST:
             return False
-        if Memory.GLOBAL in entry.reads and any(self._is_written(argument) for argument in node.args):
+        if not self._timed and self._reads_a_result(entry, node):
             return False
-        return entry.pure or all(self._same(entry, kind, argument) for kind, argument in _operands(entry, node))
+        if entry.pure or (self._timed and _accesses_global(node)):
+            return True
+        return all(self._same(entry, kind, argument) for kind, argument in _operands(entry, node))
+
+    def _reads_a_result(self, entry: Instruction, node: Call) -> bool:
+        """Return whether an instruction may read what the launch has written."""
+        if entry.result is not None and entry.reads:
+            return True
+        return Memory.GLOBAL in entry.reads and any(self._is_written(argument) for argument in node.args)
 
     def _is_written(self, argument: Expr) -> bool:
         if isinstance(argument, AddressOf):
@@ -222,6 +234,22 @@ class _Differences:
         if self._differs(argument):
             return kind is OperandKind.S32 and mapped
         return kind is OperandKind.TMEM or not self._loaded(argument)
+
+
+def _accesses_global(call: Call) -> bool:
+    """Return whether an instruction is a load, store or atomic of the global state space."""
+    return dict(call.attrs).get("space") == "global"
+
+
+def _only_accesses(branch: Stmt) -> bool:
+    """Return whether a branch has at most accesses of global memory, as at the edge of an array, and no loop."""
+    for node in walk(branch):
+        entry = instruction_of(node) if isinstance(node, Call) else None
+        if isinstance(node, (For, While)):
+            return False
+        if isinstance(node, Call) and not (entry is not None and (entry.pure or _accesses_global(node))):
+            return False
+    return True
 
 
 def _operands(entry: Instruction, call: Call) -> Iterator[tuple[OperandKind, Expr]]:

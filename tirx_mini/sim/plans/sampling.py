@@ -70,7 +70,7 @@ class Sampling:
     def __init__(self, func: PrimFunc, image: KernelImage, spec: GpuSpec) -> None:
         launch = image.launch
         self._repeats: Repeats = repeats(func)
-        self.equal = Equality.of(func).among(self._repeats.persistent)
+        self.equal = Equality.of(func, timed=True).among(self._repeats.persistent)
         """Whether all clusters execute the same, up to the tiles that they compute."""
         self._clusters = launch.num_ctas // launch.cluster_size
         self._cluster_size = launch.cluster_size

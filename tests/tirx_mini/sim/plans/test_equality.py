@@ -95,3 +95,31 @@ def that_adds(A: T.Buffer((8, 64), "int32"), B: T.Buffer((1,), "int32")):
 )
 def test_what_else_may_differ(kernel: PrimFunc) -> None:
     assert Equality.of(lower(kernel)).decided is None
+
+
+@T.prim_func
+def that_loads_as_ptx(A: T.Buffer((8, 64), "uint32"), B: T.Buffer((8, 64), "uint32")):
+    T.device_entry()
+    bx = T.cta_id([8])
+    tx = T.thread_id([64])
+    if 64 * bx + tx < 500:
+        value = T.ptx.ld(T.address_of(B[bx, tx]), type="u32", space="global")
+        T.ptx.st(T.address_of(B[bx, tx]), value + A[bx, tx], type="u32", space="global")
+
+
+@T.prim_func
+def that_waits_at_the_edge(A: T.Buffer((8, 64), "uint32"), B: T.Buffer((8, 64), "uint32")):
+    T.device_entry()
+    bx = T.cta_id([8])
+    tx = T.thread_id([64])
+    if 64 * bx + tx < 448:
+        T.cuda.cta_sync()
+        T.ptx.st(T.address_of(B[bx, tx]), A[bx, tx], type="u32", space="global")
+
+
+def test_values_and_edges_do_not_matter_for_the_time_alone() -> None:
+    assert Equality.of(lower(that_loads_as_ptx)).decided is None
+    for kernel in (that_reads_its_result, that_loads_as_ptx):
+        assert Equality.of(lower(kernel), timed=True).decided == frozenset()
+    assert Equality.of(lower(by_data), timed=True).decided is None
+    assert len(Equality.of(lower(that_waits_at_the_edge), timed=True).decided or ()) == 1

@@ -1,0 +1,236 @@
+"""Counted loops: a loop that a counter ends after a known number of iterations becomes a `For`.
+
+Compilers test the counter at the end of the body. The simulator counts the iterations of a `For` once, proves launches
+equal over it, and leaves iterations out of a run for its time alone; of other loops it assumes none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
+
+from tirx_mini.ir import (
+    INT32,
+    Binary,
+    Bind,
+    Break,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Cast,
+    Continue,
+    DataType,
+    Expr,
+    For,
+    If,
+    Mutator,
+    PrimFunc,
+    Return,
+    Seq,
+    Stmt,
+    Unary,
+    Var,
+    While,
+    binary,
+    cast,
+    const,
+    int_value,
+    seq,
+    walk,
+)
+from tirx_mini.records import dataclass, replace
+
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NARROW = 32
+"""The bits of the counters that are worked out from the iteration. Addresses stay sums, which are cheaper."""
+
+
+def with_counted_loops(func: PrimFunc) -> PrimFunc:
+    """Return the kernel with its counted loops as `For`."""
+    return func.with_body(_Counted().stmt(func.body)) if any(func.of(While)) else func
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """The value of a counter at the start of an iteration plus an offset; without a counter, a number."""
+
+    counter: Buffer | None
+    offset: int
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The loop is left where `counter + offset op bound`. dtype: of the comparison."""
+
+    counter: Buffer
+    offset: int
+    op: str
+    bound: int
+    dtype: DataType
+
+
+class _Counted(Mutator):
+    def visit_Seq(self, node: Seq) -> Stmt:
+        found = self.rebuild(node)
+        if not isinstance(found, Seq):
+            return found
+        stmts = list(found.stmts)
+        for place, stmt in enumerate(stmts):
+            if isinstance(stmt, While):
+                stmts[place] = _as_for(stmts[:place], stmt) or stmt
+        return found if all(map(is_, stmts, found.stmts)) else replace(found, stmts=tuple(stmts))
+
+
+def _as_for(before: Sequence[Stmt], loop: While) -> For | None:
+    body = loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
+    if int_value(loop.cond) != 1 or not body or any(_leave(body[:-1])):
+        return None
+    last = body[-1]
+    if not (isinstance(last, If) and last.orelse is None and isinstance(last.then, Break)):
+        return None
+    inside = _Body(body[:-1])
+    test = inside.test(last.cond, len(body) - 1)
+    if test is None:
+        return None
+    first, step = _known_before(before, test.counter), inside.steps.get(test.counter)
+    trips = None if first is None or not step else _trips(first + test.offset, step, test)
+    if trips is None or first is None:
+        return None
+    iteration = Var(INT32, f"{test.counter.name}_iteration")
+    counted = [inside.worked_out(stmt, iteration, before) for stmt in body[:-1]]
+    return For(iteration, const(0), const(trips), seq(*counted), span=loop.span)
+
+
+def _leave(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
+    """Yield the statements that leave or continue the loop around them, or the kernel."""
+    for stmt in stmts:
+        for node in walk(stmt):
+            if isinstance(node, Return):
+                yield node
+        yield from _of_this_loop(stmt)
+
+
+def _of_this_loop(stmt: Stmt) -> Iterator[Stmt]:
+    if isinstance(stmt, (Break, Continue)):
+        yield stmt
+    elif isinstance(stmt, Seq):
+        for each in stmt.stmts:
+            yield from _of_this_loop(each)
+    elif isinstance(stmt, If):
+        yield from _of_this_loop(stmt.then)
+        if stmt.orelse is not None:
+            yield from _of_this_loop(stmt.orelse)
+
+
+class _Body:
+    """The body of a loop. steps: the counters, with what each iteration adds to them."""
+
+    def __init__(self, stmts: Sequence[Stmt]) -> None:
+        self._places = {stmt: place for place, stmt in enumerate(stmts)}
+        self._values = {stmt.var: stmt for stmt in stmts if isinstance(stmt, Bind)}
+        self._stores: dict[Buffer, list[BufferStore]] = {}
+        for stmt in stmts:
+            for node in walk(stmt):
+                if isinstance(node, BufferStore) and node.buffer.scalar:
+                    self._stores.setdefault(node.buffer, []).append(node)
+        self.steps = dict(self._steps())
+
+    def _steps(self) -> Iterator[tuple[Buffer, int]]:
+        for buffer, stores in self._stores.items():
+            if len(stores) == 1 and stores[0] in self._places:
+                value = self._affine(stores[0].value, self._places[stores[0]], {})
+                if value is not None and value.counter is buffer:
+                    yield buffer, value.offset
+
+    def _affine(self, expr: Expr, place: int, steps: Mapping[Buffer, int]) -> _Affine | None:
+        """Return the value of an expression that the statement at `place` evaluates."""
+        number = int_value(expr)
+        if number is not None:
+            return _Affine(None, number)
+        if isinstance(expr, Cast) and expr.dtype.is_integer and expr.dtype.bits >= _NARROW:
+            return self._affine(expr.value, place, steps)
+        if isinstance(expr, Var) and expr in self._values:
+            return self._affine(self._values[expr].value, self._places[self._values[expr]], steps)
+        if isinstance(expr, BufferLoad) and expr.buffer.scalar and len(self._stores.get(expr.buffer, ())) == 1:
+            store = self._stores[expr.buffer][0]
+            passed = store in self._places and self._places[store] < place
+            return _Affine(expr.buffer, steps.get(expr.buffer, 0) if passed else 0)
+        if isinstance(expr, Binary) and expr.op in ("+", "-"):
+            a, b = self._affine(expr.a, place, steps), self._affine(expr.b, place, steps)
+            if a is not None and b is not None and b.counter is None:
+                return _Affine(a.counter, a.offset + b.offset if expr.op == "+" else a.offset - b.offset)
+            if a is not None and b is not None and a.counter is None and expr.op == "+":
+                return _Affine(b.counter, a.offset + b.offset)
+        return None
+
+    def test(self, cond: Expr, place: int) -> _Test | None:
+        """Return the test of the statement at `place`, or None if it is none of a counter."""
+        negated = False
+        while True:
+            if isinstance(cond, Unary) and cond.op == "not":
+                cond, negated = cond.value, not negated
+            elif isinstance(cond, Var) and cond in self._values:
+                place = self._places[self._values[cond]]
+                cond = self._values[cond].value
+            else:
+                break
+        if not isinstance(cond, Binary) or cond.op not in _NEGATED:
+            return None
+        a, b = self._affine(cond.a, place, self.steps), self._affine(cond.b, place, self.steps)
+        op = _NEGATED[cond.op] if negated else cond.op
+        if a is not None and b is not None and a.counter is None:
+            a, b, op = b, a, _SWAPPED[op]
+        if a is None or b is None or a.counter is None or b.counter is not None:
+            return None
+        return _Test(a.counter, a.offset, op, b.offset, cond.a.dtype)
+
+    def worked_out(self, stmt: Stmt, iteration: Var, before: Sequence[Stmt]) -> Stmt:
+        """Return the statement; if it advances a narrow counter from a known value, with its value of the iteration."""
+        if not isinstance(stmt, BufferStore) or stmt.buffer not in self.steps or stmt.buffer.dtype.bits > _NARROW:
+            return stmt
+        first = _known_before(before, stmt.buffer)
+        if first is None:
+            return stmt
+        step = self.steps[stmt.buffer]
+        value = binary("+", binary("*", iteration, const(step, INT32)), const(first + step, INT32))
+        return replace(stmt, value=cast(stmt.buffer.dtype, value))
+
+
+def _known_before(stmts: Sequence[Stmt], buffer: Buffer) -> int | None:
+    """Return the number that a scalar has behind the statements, or None if it is not known."""
+    for stmt in reversed(stmts):
+        if isinstance(stmt, BufferStore) and stmt.buffer is buffer:
+            return int_value(stmt.value)
+        if any(isinstance(node, BufferStore) and node.buffer is buffer for node in walk(stmt)):
+            return None
+    return None
+
+
+def _trips(first: int, step: int, test: _Test) -> int | None:
+    """Return the number of iterations of a body that the test follows, or None if the counter wraps around by then."""
+    op, bound = test.op, test.bound
+    if op == "==":
+        count, rest = divmod(bound - first, step)
+        if rest or count < 0:
+            return None
+    elif op == "!=":
+        count = int(first == bound)
+    else:
+        found = _until(first, step, op, bound)
+        if found is None:
+            return None
+        count = found
+    high = 1 << min(test.counter.dtype.bits, test.dtype.bits) - 1
+    low = -high if test.dtype.is_signed or op in ("==", "!=") else 0
+    return count + 1 if all(low <= value < high for value in (first, first + count * step, bound)) else None
+
+
+def _until(first: int, step: int, op: str, bound: int) -> int | None:
+    """Return the first i at which `first + i * step op bound` holds, or None if it never does."""
+    if op in ("<", "<="):
+        first, step, bound, op = -first, -step, -bound, _SWAPPED[op]
+    least = bound if op == ">=" else bound + 1
+    if first >= least:
+        return 0
+    return None if step <= 0 else -(-(least - first) // step)
