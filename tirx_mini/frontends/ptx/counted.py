@@ -7,7 +7,6 @@ equal over it, and leaves iterations out of a run for its time alone; of other l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import is_
 
 from tirx_mini.ir import (
     INT32,
@@ -27,6 +26,7 @@ from tirx_mini.ir import (
     PrimFunc,
     Return,
     Seq,
+    Special,
     Stmt,
     Unary,
     Var,
@@ -42,13 +42,15 @@ from tirx_mini.records import dataclass, replace
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+Range = tuple[int, int]
 _NARROW = 32
 """The bits of the counters that are worked out from the iteration. Addresses stay sums, which are cheaper."""
 
 
 def with_counted_loops(func: PrimFunc) -> PrimFunc:
     """Return the kernel with its counted loops as `For`."""
-    return func.with_body(_Counted().stmt(func.body)) if any(func.of(While)) else func
+    grid = func.launch.grid if func.launch is not None else (1, 1, 1)
+    return func.with_body(_Counted(grid).stmt(func.body)) if any(func.of(While)) else func
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,132 @@ class _Test:
 
 
 class _Counted(Mutator):
-    def visit_Seq(self, node: Seq) -> Stmt:
-        found = self.rebuild(node)
-        if not isinstance(found, Seq):
-            return found
-        stmts = list(found.stmts)
-        for place, stmt in enumerate(stmts):
-            if isinstance(stmt, While):
-                stmts[place] = _as_for(stmts[:place], stmt) or stmt
-        return found if all(map(is_, stmts, found.stmts)) else replace(found, stmts=tuple(stmts))
+    """Replaces counted loops, with the ranges of the scalars and values before each statement."""
+
+    def __init__(self, grid: Sequence[int]) -> None:
+        self._grid = {f"blockIdx.{axis}": (0, extent - 1) for axis, extent in zip("xyz", grid, strict=True)}
+        self._ranges: dict[Buffer | Var, Range] = {}
+
+    def visit_Bind(self, node: Bind) -> Stmt:
+        value = self._decided(node.value)
+        self._assign(node.var, value)
+        return node if value is node.value else replace(node, value=value)
+
+    def visit_BufferStore(self, node: BufferStore) -> Stmt:
+        if not node.buffer.scalar:
+            return node
+        value = self._decided(node.value)
+        self._assign(node.buffer, value)
+        return node if value is node.value else replace(node, value=value)
+
+    def visit_If(self, node: If) -> Stmt:
+        cond = self._decided(node.cond)
+        known = self._range(cond)
+        if known == (1, 1):
+            return self.stmt(node.then)
+        if known == (0, 0):
+            return self.stmt(node.orelse) if node.orelse is not None else Seq(())
+        then = self._apart(node.then)
+        return replace(node, cond=cond, then=then, orelse=None if node.orelse is None else self._apart(node.orelse))
+
+    def visit_For(self, node: For) -> Stmt:
+        self._forget(node)
+        return replace(node, body=self._apart(node.body))
+
+    def _apart(self, stmt: Stmt) -> Stmt:
+        """Rewrite statements that may not be executed, or more than once."""
+        before = dict(self._ranges)
+        found = self.stmt(stmt)
+        self._ranges = before
+        self._forget(stmt)
+        return found
+
+    def visit_While(self, node: While) -> Stmt:
+        before = dict(self._ranges)
+        self._forget(node)
+        loop = replace(node, body=self._apart(node.body))
+        return _as_for(before, loop) or loop
+
+    def _forget(self, stmt: Stmt) -> None:
+        """Forget the scalars that a statement changes."""
+        for node in walk(stmt):
+            if isinstance(node, BufferStore):
+                self._ranges.pop(node.buffer, None)
+
+    def _assign(self, target: Buffer | Var, value: Expr) -> None:
+        found = self._range(value)
+        if found is None:
+            self._ranges.pop(target, None)
+        else:
+            self._ranges[target] = found
+
+    def _decided(self, expr: Expr) -> Expr:
+        """Return a condition without the parts that are the same for all threads."""
+        if not expr.dtype.is_bool:
+            return expr
+        known = self._range(expr)
+        if known is not None and known[0] == known[1]:
+            return const(bool(known[0]))
+        if isinstance(expr, Unary) and expr.op == "not":
+            value = self._decided(expr.value)
+            return expr if value is expr.value else replace(expr, value=value)
+        if isinstance(expr, Binary) and expr.op in ("and", "or"):
+            neutral = int(expr.op == "and")
+            a, b = self._decided(expr.a), self._decided(expr.b)
+            if self._range(a) == (neutral, neutral):
+                return b
+            return a if self._range(b) == (neutral, neutral) else expr
+        return expr
+
+    def _compared(self, expr: Binary) -> Range | None:
+        """Return the range of a comparison, if both sides have one."""
+        a, b = self._range(expr.a), self._range(expr.b)
+        if a is None or b is None or expr.op not in _NEGATED:
+            return None
+        op = expr.op
+        if op in (">", ">="):
+            a, b, op = b, a, _SWAPPED[op]
+        if op in ("<", "<="):
+            always = a[1] < b[0] + (op == "<=")
+            never = a[0] >= b[1] + (op == "<=")
+        else:
+            apart = a[1] < b[0] or b[1] < a[0]
+            same = a == b and a[0] == a[1]
+            always, never = (same, apart) if op == "==" else (apart, same)
+        return (int(always), int(not never))
+
+    def _range(self, expr: Expr) -> Range | None:
+        """Return the lowest and the highest value of an integer, or None if they are not known."""
+        number = int_value(expr)
+        if number is not None:
+            return number, number
+        if isinstance(expr, Special):
+            return self._grid.get(expr.name)
+        if isinstance(expr, Cast) and expr.dtype.is_integer:
+            found = self._range(expr.value)
+            return found if found is not None and _fits(found, expr.dtype) else None
+        if isinstance(expr, Var):
+            return self._ranges.get(expr)
+        if isinstance(expr, BufferLoad) and expr.buffer.scalar:
+            return self._ranges.get(expr.buffer)
+        if isinstance(expr, Unary) and expr.op == "not":
+            found = self._range(expr.value)
+            return None if found is None else (1 - found[1], 1 - found[0])
+        if isinstance(expr, Binary):
+            return self._compared(expr)
+        return None
 
 
-def _as_for(before: Sequence[Stmt], loop: While) -> For | None:
+def _fits(values: Range, dtype: DataType) -> bool:
+    high = 1 << dtype.bits - dtype.is_signed
+    return -high * dtype.is_signed <= values[0] and values[1] < high
+
+
+def _as_for(before: Mapping[Buffer | Var, Range], loop: While) -> For | None:
+    """Return a loop as a `For` if all threads make the same known number of iterations.
+
+    before: the ranges of scalars in front of it.
+    """
     body = loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
     if int_value(loop.cond) != 1 or not body or any(_leave(body[:-1])):
         return None
@@ -91,15 +207,14 @@ def _as_for(before: Sequence[Stmt], loop: While) -> For | None:
         return None
     inside = _Body(body[:-1])
     test = inside.test(last.cond, len(body) - 1)
-    if test is None:
+    if test is None or test.counter not in before or not inside.steps.get(test.counter):
         return None
-    first, step = _known_before(before, test.counter), inside.steps.get(test.counter)
-    trips = None if first is None or not step else _trips(first + test.offset, step, test)
-    if trips is None or first is None:
+    trips = {_trips(first + test.offset, inside.steps[test.counter], test) for first in before[test.counter]}
+    if len(trips) > 1 or None in trips or (test.op in ("==", "!=") and len(set(before[test.counter])) > 1):
         return None
     iteration = Var(INT32, f"{test.counter.name}_iteration")
     counted = [inside.worked_out(stmt, iteration, before) for stmt in body[:-1]]
-    return For(iteration, const(0), const(trips), seq(*counted), span=loop.span)
+    return For(iteration, const(0), const(trips.pop() or 0), seq(*counted), span=loop.span)
 
 
 def _leave(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
@@ -185,26 +300,16 @@ class _Body:
             return None
         return _Test(a.counter, a.offset, op, b.offset, cond.a.dtype)
 
-    def worked_out(self, stmt: Stmt, iteration: Var, before: Sequence[Stmt]) -> Stmt:
+    def worked_out(self, stmt: Stmt, iteration: Var, before: Mapping[Buffer | Var, Range]) -> Stmt:
         """Return the statement; if it advances a narrow counter from a known value, with its value of the iteration."""
         if not isinstance(stmt, BufferStore) or stmt.buffer not in self.steps or stmt.buffer.dtype.bits > _NARROW:
             return stmt
-        first = _known_before(before, stmt.buffer)
-        if first is None:
+        first, last = before.get(stmt.buffer, (0, 1))
+        if first != last:
             return stmt
         step = self.steps[stmt.buffer]
         value = binary("+", binary("*", iteration, const(step, INT32)), const(first + step, INT32))
         return replace(stmt, value=cast(stmt.buffer.dtype, value))
-
-
-def _known_before(stmts: Sequence[Stmt], buffer: Buffer) -> int | None:
-    """Return the number that a scalar has behind the statements, or None if it is not known."""
-    for stmt in reversed(stmts):
-        if isinstance(stmt, BufferStore) and stmt.buffer is buffer:
-            return int_value(stmt.value)
-        if any(isinstance(node, BufferStore) and node.buffer is buffer for node in walk(stmt)):
-            return None
-    return None
 
 
 def _trips(first: int, step: int, test: _Test) -> int | None:

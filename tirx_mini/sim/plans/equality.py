@@ -207,7 +207,7 @@ class _Differences:
             return False
         if not self._timed and self._reads_a_result(entry, node):
             return False
-        if entry.pure or (self._timed and _accesses_global(node)):
+        if entry.pure or (self._timed and _accesses_memory(entry, node)):
             return True
         return all(self._same(entry, kind, argument) for kind, argument in _operands(entry, node))
 
@@ -236,18 +236,21 @@ class _Differences:
         return kind is OperandKind.TMEM or not self._loaded(argument)
 
 
-def _accesses_global(call: Call) -> bool:
-    """Return whether an instruction is a load, store or atomic of the global state space."""
-    return dict(call.attrs).get("space") == "global"
+def _accesses_memory(entry: Instruction, call: Call) -> bool:
+    """Return whether an instruction is a load, store, atomic or cp.async of threads, which no barrier counts."""
+    if entry.barrier is not None:
+        return False
+    threads = Memory.GLOBAL in entry.reads and OperandKind.TENSOR_MAP not in {each.type.kind for each in entry.operands}
+    return threads or "space" in dict(call.attrs)
 
 
 def _only_accesses(branch: Stmt) -> bool:
-    """Return whether a branch has at most accesses of global memory, as at the edge of an array, and no loop."""
+    """Return whether a branch has at most accesses of memory, as at the edge of an array, and no loop."""
     for node in walk(branch):
         entry = instruction_of(node) if isinstance(node, Call) else None
         if isinstance(node, (For, While)):
             return False
-        if isinstance(node, Call) and not (entry is not None and (entry.pure or _accesses_global(node))):
+        if isinstance(node, Call) and not (entry is not None and (entry.pure or _accesses_memory(entry, node))):
             return False
     return True
 

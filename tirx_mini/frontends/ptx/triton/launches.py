@@ -15,6 +15,7 @@ from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.foreign import scripts, simulated_device
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.records import dataclass
+from tirx_mini.sim import BUDGET
 
 from ..generated import without_generated
 from ..programs import Entry, PtxModule
@@ -25,6 +26,8 @@ _SWIZZLES = (0, 32, 64, 128)
 """The bytes of the values of `CUtensorMapSwizzle` (CUDA driver API)."""
 
 
+_BUDGET = 10 * BUDGET
+"""The budget of a launch for its time alone, since programs measure larger sizes than they check."""
 _WAVES = (16, 32)
 """The CTAs of an SM in the two parts of a large grid whose times are extrapolated."""
 
@@ -161,7 +164,7 @@ class Launcher:
 
     @staticmethod
     def _alone(entry: Entry, values: Sequence[Any], launch: Mapping[str, Any]) -> float | None:
-        report = entry.simulate(values, **launch, data=False, sampled=True)
+        report = entry.simulate(values, **launch, data=False, sampled=True, budget=_BUDGET)
         return report.time_us if report.verdict == "clock" else None
 
     # -- arguments -------------------------------------------------------------------------------------------------
