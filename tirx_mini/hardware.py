@@ -179,6 +179,7 @@ class GpuSpec:
         of it; what TMA writes goes beside that.
     smem_write_share: share of the cycles of such writes in which nothing can be read.
     l1_fill_bytes_per_cycle: bytes a cycle of the ordinary loads of one SM.
+    cp_async_bytes_per_cycle: bytes a cycle of the cp.async of one SM that bypass its L1, those of 16 bytes.
     launch_latency_us: microseconds of a launch in addition to its CTAs, in a row of launches.
     cluster_launch_latency_us: microseconds that a launch of clusters takes longer.
     hidden_latency_us: microseconds of a launch that a programmatic launch hides.
@@ -250,6 +251,7 @@ class GpuSpec:
     tma_store_latency: float = 400
     tma_store_bytes_per_cycle: float = 20
     loads_in_flight: int = 4  # E
+    cp_async_bytes_per_cycle: float = 64  # E: docs/h100_triton.csv, products of pointers to tiles
     cta_launch_latency: float = 600
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 

@@ -108,7 +108,7 @@ class CpAsyncGroups:
         places = sources - w.gpu.memory.base(buffer.slot)
         traffic, sm = w.gpu.traffic, cta.sm.traffic
         done = traffic.generic(sm, w.time, buffer.slot, places // nbytes, nbytes, len(lanes), False)
-        done = max(done, traffic.load(sm, w.time, nbytes * len(lanes), 1))
+        done = max(done, traffic.copy(sm, w.time, nbytes * len(lanes), nbytes))
         agent = cta.cluster.causality.fork(w.agent, "cp.async")
         actor = Actor(agent, cta.cluster.domain, Proxy.GENERIC, Operation.CP_ASYNC, w.place, w.span, w.time)
         segment = w.gpu.memory.segments.get(buffer.slot)

@@ -24,6 +24,8 @@ LINE_BITS = 7
 """The log2 of the line size of 128 bytes in which ordinary accesses are tracked."""
 SECTOR = 32
 """The smallest transfer of the L2, in bytes."""
+L1_BYPASS = 16
+"""The bytes of a cp.async from which on it may bypass the L1 (PTX ISA, "cp.async": .cg)."""
 
 
 class SmTraffic:
@@ -112,6 +114,16 @@ class Traffic:
         spec = self.spec
         passed = self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.l1_fill_bytes_per_cycle)
         return passed + (-(-issues // spec.loads_in_flight) - 1) * spec.l2_latency
+
+    def copy(self, sm: SmTraffic, time: float, nbytes: int, width: int) -> float:
+        """Return the completion time of a cp.async of `nbytes` in items of `width`, as limited by the SM.
+
+        It passes the L1 unless it bypasses it.
+        """
+        spec = self.spec
+        if width < L1_BYPASS:
+            return self.load(sm, time, nbytes, 1)
+        return self.access(sm, time, nbytes * spec.smem_bytes_per_cycle / spec.cp_async_bytes_per_cycle)
 
     def load_tile(self, sm: SmTraffic, key: object, nbytes: int, arrived: Callable[[float, float], None]) -> None:
         """Start a bulk load of the tile `key`, and report its arrival with `arrived(first, last)`.
