@@ -39,6 +39,7 @@ from .barriers import with_barriers
 from .calls import call
 from .conditions import with_elections
 from .context import Context, refused
+from .element_types import with_element_types
 from .entries import call_entry
 from .local_memory import place_locals
 from .origins import origins_of
@@ -86,14 +87,15 @@ def lower(
     """
     bound = bind(kernel, args)
     dims = _dims(block)
-    variables = place(kernel.variables, bound, smem_bytes)
+    flat = tuple(instructions(kernel.body))
+    origins = origins_of(flat, bound.pointers)
+    declared = with_element_types(kernel.variables, flat, origins)
+    variables = place(declared, bound, smem_bytes)
     total = variables.shared.nbytes if variables.shared is not None else smem_bytes
     threads = dims[0] * dims[1] * dims[2]
     launch = Launch(_dims(grid), threads, _cluster(kernel, cluster), max(total, smem_bytes))
-    registers = examine(kernel)
-    flat = tuple(instructions(kernel.body))
-    origins = origins_of(flat, bound.pointers)
-    locals_ = place_locals(kernel.variables, flat, origins)
+    registers = examine(kernel, flat)
+    locals_ = place_locals(declared, flat, origins)
     context = Context(kernel, bound, launch, dims, registers, origins, variables, locals_)
     body = _Body(kernel, context)
     stmts = body.all()
