@@ -29,7 +29,6 @@ from tirx_mini.ir import Break as Leave
 from tirx_mini.ir import Continue as Again
 from tirx_mini.ir import If as Branch
 from tirx_mini.isa import TABLE
-from tirx_mini.isa import instructions as called
 from tirx_mini.passes import lower_returns
 from tirx_mini.records import dataclass, replace
 
@@ -102,7 +101,7 @@ def lower(
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
     func = with_barriers(with_elections(lower_returns(func)))
-    if any(entry.waits_for_grids for entry in called(func)):
+    if context.waits_for_grids:
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)
 
