@@ -235,18 +235,18 @@ def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]
 def _typed(instruction: Instruction) -> Iterator[tuple[Operand, str]]:
     """Yield the operands of an instruction whose type it implies, with that type."""
     words, operands = instruction.opcode, instruction.operands
-    name = words[0]
+    name, kind = words[0], words[-1]
     if name == "wgmma" and len(words) > 5:
         yield from ((operand, words[5]) for operand in operands[:1])
     elif name == "mma":
         yield from zip(operands, words[-4:], strict=False)
     elif name in ("cvt", "set") and len(words) > 2:
         yield from ((operand, words[-2]) for operand in operands[:1])
-        yield from ((operand, words[-1]) for operand in operands[1:])
+        yield from ((operand, kind) for operand in operands[1:])
     else:
         for operand in operands[1:] if name == "setp" else operands:
             if isinstance(operand, (Register, Vector)):
-                yield operand, words[-1]
+                yield operand, kind
 
 
 @lru_cache(maxsize=4096)

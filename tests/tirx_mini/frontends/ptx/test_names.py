@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tirx_mini.diagnose import Finding, Report
+from tirx_mini.frontends.ptx.element_types import with_element_types
 from tirx_mini.frontends.ptx.kernel import kernel
 from tirx_mini.frontends.ptx.names import parameters_in, plain_name
+from tirx_mini.frontends.ptx.origins import origins_of
 from tirx_mini.frontends.ptx.reader import read
+from tirx_mini.frontends.ptx.registers import instructions
 from tirx_mini.frontends.ptx.syntax import Kernel
 from tirx_mini.frontends.ptx.words import in_words_of
 
@@ -79,7 +82,8 @@ def test_arrays_of_bytes_have_the_type_of_their_accesses(accesses: tuple[str, ..
         ".shared .align 16 .b8 s[64];\n.entry k() { .reg .b64 %rd1; .reg .f32 %f1; .reg .b32 %r1; .reg .b16 %h1;"
         f" mov.u64 %rd1, s; {' '.join(f'{each};' for each in accesses)} ret; }}"
     )
-    (variable,) = found.variables
+    flat = tuple(instructions(found.body))
+    (variable,) = with_element_types(found.variables, flat, origins_of(flat, {}))
     assert (variable.type, variable.shape) == expected
 
 
