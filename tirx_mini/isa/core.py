@@ -214,9 +214,9 @@ class Instruction(Facts):
         for operand in self._fixed:
             if operand.name not in given:
                 raise OtherSignature(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
-        for name in self._required:
-            if name not in given:
-                raise OtherSignature(f"{self.signature()} needs {name!r}")
+        for each in self.attributes:
+            if each.required and each.name not in given:
+                raise OtherSignature(f"{self.signature()} needs {each.name!r}")
         attrs: dict[str, Any] = {
             each.name: each.convert(alias.value(given.get(each.name, each.default)), self.name)
             for each in self.attributes
@@ -231,12 +231,9 @@ class Instruction(Facts):
             operands = [typed(each, kind, self.operands[-1].type, self.name) for each in operands]
         if self.typed:
             types = [*(o.type for o in self._fixed), *(self.operands[-1].type for _ in rest)]
-            kind = str(attrs[self.typed])
-            operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
-        if self.sparse:
-            defaults = {a.name: a.default for a in self.attributes if a.name in self.sparse}.items()
-            return tuple(operands), tuple(pair for pair in attrs.items() if pair not in defaults)
-        return tuple(operands), tuple(attrs.items())
+            operands = [typed(e, str(attrs[self.typed]), t, self.name) for e, t in zip(operands, types, strict=True)]
+        defaults = {a.name: a.default for a in self.attributes if a.name in self.sparse}.items()
+        return tuple(operands), tuple(pair for pair in attrs.items() if pair not in defaults)
 
     def _given(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
         """Return the arguments of a call by parameter name, with those of a variadic operand as a tuple."""
@@ -301,11 +298,6 @@ class Instruction(Facts):
     def parameters(self) -> list[str]:
         """The names of the operands and modifiers, in order."""
         return [each.name for each in (*self.operands, *self.attributes)]
-
-    @cached_property
-    def _required(self) -> list[str]:
-        """The names of the modifiers that calls must provide."""
-        return [each.name for each in self.attributes if each.required]
 
     @cached_property
     def _known(self) -> frozenset[str]:
