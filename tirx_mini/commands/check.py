@@ -148,7 +148,9 @@ def _parser() -> argparse.ArgumentParser:
         "(tirx_mini.te, TIR), say what slows it down.",
         epilog=f"Exit status: 0 if it is ok, 1 if not, 2 for bad input, {INCOMPLETE} if it is not wholly modelled.",
     )
-    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7")
+    parser.add_argument(
+        "kernel", metavar="FILE:KERNEL", help="as in gemm_kernels.py:hgemm_v7, or kernel.cu:reduce with its launch"
+    )
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
     add_simulation_arguments(parser)

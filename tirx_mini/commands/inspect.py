@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import codecs
-import io
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tirx_mini.course import (
@@ -15,25 +12,31 @@ from tirx_mini.course import (
     STAGES,
     STEPS,
     KernelFileError,
+    LaunchedFiles,
     Shape,
     StageOptions,
     Step,
     default_kernels,
+    launched_with,
     load_kernels,
     stage_text,
     step_range,
     student_file,
 )
-from tirx_mini.files import output_file, write_whole
+from tirx_mini.files import output_file
 from tirx_mini.foreign import frontend, resolve
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.passes import PIPELINE
 from tirx_mini.runtime import ToolchainError, known_arch
 
+from . import inspect_file
 from .arguments import positive
+from .stage_output import show_text
 
 DEFAULT_SIZE = 1024
+_FILES = ("-o", "--output", "--kernels")
+"""The options whose values are files."""
 DESCRIPTION = """\
 A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
 
@@ -45,6 +48,7 @@ A step's kernel as IR, CUDA C++, PTX or machine code. No GPU is needed.
     {prog} 11 --stage nv_tileas      lesson 11: the tile program of a GEMM; `{prog} 11 --help`
 
     {prog} 7 --reference             the reference of step 7
+    {prog} kernel.cu:reduce          a kernel of CUDA C++ or PTX; `{prog} kernel.cu --help`
 
 A step that is not written yet is not shown.
 """
@@ -59,6 +63,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
     guest = frontend(lambda each: given[:1] and given[0] in each.lessons)
     if guest is not None and int(given[0]) not in STEPS:
         return resolve(guest.lessons[given[0]])(given[1:], f"{prog} {given[0]}")
+    if (programs := _programs(given)) is not None:
+        return inspect_file.main(programs, given, prog)
     options = _parser(prog).parse_args(given)
     if options.list_passes:
         text = "".join(f"{p.name:<24}{p.doc}\n" for p in PIPELINE)
@@ -72,11 +78,14 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m tirx_mini ins
         except (KernelFileError, TirxError, ToolchainError, ValueError) as error:
             print(error if isinstance(error, TirxError) else f"error: {error}", file=sys.stderr)
             return 1 if isinstance(error, (TirxError, ToolchainError)) else 2
-    if options.output:
-        write_whole(options.output, text)
-    else:
-        _print(text)
+    show_text(text, options.output)
     return 0
+
+
+def _programs(given: Sequence[str]) -> LaunchedFiles | None:
+    """Return the front end of the file that the command line names, or None if it names none."""
+    arguments = (each for before, each in zip(("", *given), given, strict=False) if before not in _FILES)
+    return next((found for each in arguments if (found := launched_with(each)) is not None), None)
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
@@ -150,36 +159,3 @@ def _shape(step: Step, size: int | None) -> Shape:
         m, n, k = step.shape(size)
         raise ValueError(f"step {step.number} takes no size: it is one tile, M = {m}, N = {n} and K = {k}")
     return step.shape(DEFAULT_SIZE if size is None else size)
-
-
-def folded(text: str, width: int) -> str:
-    """Wrap text to lines of at most `width` columns, after commas or at spaces; a comment stays a comment.
-
-    Longer words, such as PTX names, are not broken.
-    """
-    return "".join(f"{part}\n" for line in text.splitlines() for part in _parts(line, width))
-
-
-def _parts(line: str, width: int) -> Iterator[str]:
-    margin = line[: len(line) - len(line.lstrip())]
-    indent = margin if line.startswith(f"{margin}//") else f"{margin}    "
-    while len(line) > width:
-        comment = line.find("//")
-        start = len(line) - len(line.lstrip()) + 3
-        commas = line.rfind(", ", max(start, width // 2), width) + 1 if comment < 0 else 0
-        at = commas or line.rfind(" ", start, width + 1)
-        at = at if at > 0 else line.find(" ", max(start, width))
-        if at < 0:
-            break
-        yield line[:at].rstrip()
-        line = f"{indent}{'// ' if 0 <= comment < at else ''}{line[at:].strip()}"
-    yield line
-
-
-def _print(text: str) -> None:
-    """Print text, wrapped for a terminal, else in UTF-8 as --output writes it, except on an ASCII stream."""
-    if sys.stdout.isatty():
-        text = folded(text, shutil.get_terminal_size().columns)
-    elif isinstance(sys.stdout, io.TextIOWrapper) and codecs.lookup(sys.stdout.encoding).name != "ascii":
-        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)
-    sys.stdout.write(text)

@@ -132,7 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         "modelled. docs/timeline.md says how to read a timeline.",
     )
     parser.add_argument(
-        "kernel", metavar="FILE.py:KERNEL", help="as in gemm_kernels.py:hgemm_v7; or a tile program, as tileir takes it"
+        "kernel", metavar="FILE:KERNEL",
+        help="as in gemm_kernels.py:hgemm_v7, kernel.cu:reduce with its launch, or a tile program, as tileir takes it",
     )
     parser.add_argument(
         "-o", "--output", type=argument(parse_file), default=TERMINAL, metavar="FILE",

@@ -41,8 +41,17 @@ class LaunchText:
 class LaunchedFiles(Protocol):
     """The interface of a front end to programs that a command line launches."""
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages at which a kernel can be shown, the default one first."""
+        ...
+
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: object) -> Checked:
         """Run a program, ``FILE:KERNEL``, in the simulator. options: of `simulate`. Raises as `check_file`."""
+        ...
+
+    def stage(self, program: str, stage: str, launch: LaunchText, gpu: str | None) -> str:
+        """Return a program as text at one of `stages`. Raises as `launched`, `TirxError` and `ToolchainError`."""
         ...
 
 

@@ -91,7 +91,7 @@ from .text import Written
 from .tir_printer import script, stmt_text
 from .units import SPECIALS, UNIT_NUMBERS, Special, special
 from .visit import Mutator, rewrite, structural_equal, substitute
-from .walk import children, walk
+from .walk import children, inner_statements, statements, walk
 
 __all__ = [
     "COPY_FENCES",
@@ -214,7 +214,9 @@ __all__ = [
     "UNIT_NUMBERS",
     "Mutator",
     "children",
+    "inner_statements",
     "rewrite",
+    "statements",
     "structural_equal",
     "substitute",
     "walk",

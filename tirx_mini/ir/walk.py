@@ -1,4 +1,7 @@
-"""Traversal of the IR: `walk` yields every node of a tree in pre-order, `children` the direct ones."""
+"""Traversal of the IR: `walk` yields every node of a tree in pre-order, `children` the direct ones.
+
+`statements` yields the statements alone, which are a small part of a tree.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,14 @@ class _Fields(dict[type, tuple[str, ...]]):
         return self[cls]
 
 
+class _Bodies(dict[type, tuple[str, ...]]):
+    """The names of fields that hold statements, by class of statement."""
+
+    def __missing__(self, cls: type) -> tuple[str, ...]:
+        self[cls] = tuple(f.name for f in fields(cls) if "Stmt" in str(f.type))
+        return self[cls]
+
+
 class _Shapes(dict[type, str]):
     """The role of a class for visitors: "expr", "stmt", "tuple", "range", "buffer" or "none"."""
 
@@ -60,6 +71,7 @@ def _reader(name: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 NAMES, FIELDS, SHAPES = _Names(), _Fields(), _Shapes()
+_BODIES = _Bodies()
 _READERS = _Readers()
 _NODES, _MANY = frozenset(("expr", "stmt")), frozenset(("tuple", "range"))
 
@@ -88,6 +100,27 @@ def _gather(value: Any, shape: str, found: list[Node]) -> None:
             found.append(item)
         elif shape in _MANY:
             _gather(item, shape, found)
+
+
+def statements(stmt: Stmt) -> Iterator[Stmt]:
+    """Yield `stmt` and all statements in it in pre-order."""
+    stack = [stmt]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack += reversed(inner_statements(top))
+
+
+def inner_statements(stmt: Stmt) -> list[Stmt]:
+    """Return the direct child statements of a statement."""
+    found: list[Stmt] = []
+    for name in _BODIES[type(stmt)]:
+        value = getattr(stmt, name)
+        if isinstance(value, Stmt):
+            found.append(value)
+        elif value is not None:
+            found += value
+    return found
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -208,37 +208,32 @@ class Instruction(Facts):
         Arguments fill the operands in order, then the modifiers; both may be passed by name. alias: the name by which
         the instruction is called, with its own order, defaults and values.
         """
-        alias = alias or Alias(self.name)
+        alias = alias or self._unnamed
         given = self._given(args, kwargs, alias)
-        fixed = self._fixed
         rest = given.pop(self._variadic, ())
-        for operand in fixed:
+        for operand in self._fixed:
             if operand.name not in given:
                 raise OtherSignature(f"{self.signature()} needs {operand.name!r}: {operand.type.what}")
-        for attribute in self.attributes:
-            if attribute.required and attribute.name not in given:
-                raise OtherSignature(f"{self.signature()} needs {attribute.name!r}")
-        modifiers = ((a, given.get(a.name, a.default)) for a in self.attributes)
-        attributes = tuple((a.name, a.convert(alias.value(value), self.name)) for a, value in modifiers)
-        operands = self._fixed_operands(given, dict(attributes))
+        for each in self.attributes:
+            if each.required and each.name not in given:
+                raise OtherSignature(f"{self.signature()} needs {each.name!r}")
+        attrs: dict[str, Any] = {
+            each.name: each.convert(alias.value(given.get(each.name, each.default)), self.name)
+            for each in self.attributes
+        }
+        operands = self._fixed_operands(given, attrs)
         operands += [self.operands[-1].convert(value, self.name) for value in rest]
         if self.typed:
-            attributes = tuple(
-                (name, value or (pointed_type(operands, self.name) if name == self.typed else value))
-                for name, value in attributes
-            )
-        self._check_call(operands, dict(attributes))
+            attrs[self.typed] = attrs[self.typed] or pointed_type(operands, self.name)
+        self._check_call(operands, attrs)
         if self.carriers is not None:
-            kind, _ = self.carriers(**dict(attributes))
+            kind, _ = self.carriers(**attrs)
             operands = [typed(each, kind, self.operands[-1].type, self.name) for each in operands]
         if self.typed:
-            kind = str(dict(attributes)[self.typed])
-            types = [*(o.type for o in fixed), *(self.operands[-1].type for _ in rest)]
-            operands = [typed(e, kind, t, self.name) for e, t in zip(operands, types, strict=True)]
-        if self.sparse:
-            defaults = {a.name: a.default for a in self.attributes if a.name in self.sparse}
-            attributes = tuple(pair for pair in attributes if pair not in defaults.items())
-        return tuple(operands), attributes
+            types = [*(o.type for o in self._fixed), *(self.operands[-1].type for _ in rest)]
+            operands = [typed(e, str(attrs[self.typed]), t, self.name) for e, t in zip(operands, types, strict=True)]
+        defaults = {a.name: a.default for a in self.attributes if a.name in self.sparse}.items()
+        return tuple(operands), tuple(pair for pair in attrs.items() if pair not in defaults)
 
     def _given(self, args: tuple[object, ...], kwargs: Mapping[str, object], alias: Alias) -> dict[str, Any]:
         """Return the arguments of a call by parameter name, with those of a variadic operand as a tuple."""
@@ -252,6 +247,9 @@ class Instruction(Facts):
             args = args[:first]
         if len(args) > len(order):
             raise self._too_many(len(order), len(args))
+        plain = alias is self._unnamed and not self.scattered
+        if plain and kwargs.keys() <= self._known and kwargs.keys().isdisjoint((*given, *order[: len(args)])):
+            return {**given, **dict(zip(order, args, strict=False)), **kwargs}
         for name, value in itertools.chain(zip(order, args, strict=False), kwargs.items()):
             self._give(given, alias.parameter(name), name, value)
         return {**alias.defaults, **given} if alias.defaults else given
@@ -290,6 +288,11 @@ class Instruction(Facts):
 
     def _too_many(self, most: int, count: int) -> OtherSignature:
         return OtherSignature(f"{self.signature()} takes {most} argument{'s' * (most != 1)}, but {count} are given")
+
+    @cached_property
+    def _unnamed(self) -> Alias:
+        """The alias of calls by the instruction's own name."""
+        return Alias(self.name)
 
     @cached_property
     def parameters(self) -> list[str]:

@@ -333,6 +333,8 @@ class Attribute:
 
     def convert(self, value: object, instruction: str) -> object:
         """Convert `value` to the modifier's type; raises `TirxError`, which names `instruction`."""
+        if self.choices is not None and isinstance(value, str) and value in self.choices:
+            return value
         if isinstance(value, Expr):
             known = getattr(value, "value", None)
             if not isinstance(known, (int, float)):

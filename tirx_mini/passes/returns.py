@@ -19,25 +19,30 @@ from tirx_mini.ir import (
     While,
     binary,
     const,
+    inner_statements,
     scalar,
     seq,
     unary,
-    walk,
 )
 from tirx_mini.records import replace
 
 
 def lower_returns(func: PrimFunc) -> PrimFunc:
     """Replace `Return` statements by conditions on the following code and by loop exits."""
-    if not func.of(Return):
+    holding: set[Stmt] = set()
+    if not _note_returns(func.body, holding):
         return func
-    lowering = _Returns()
+    lowering = _Returns(holding)
     body = lowering.statement(func.body, True)
     return func.with_body(seq(AllocBuffer(lowering.ended), lowering.set(0), body) if lowering.used else body)
 
 
-def _returns(stmt: Stmt) -> bool:
-    return any(isinstance(part, Return) for part in walk(stmt))
+def _note_returns(stmt: Stmt, holding: set[Stmt]) -> bool:
+    """Add the statements in which threads return to `holding`. Return whether `stmt` is one."""
+    inner = [_note_returns(part, holding) for part in inner_statements(stmt)]
+    if isinstance(stmt, Return) or any(inner):
+        holding.add(stmt)
+    return stmt in holding
 
 
 def _always(stmt: Stmt) -> bool:
@@ -52,10 +57,12 @@ def _always(stmt: Stmt) -> bool:
 class _Returns:
     """Lowers returns. ended: the flag for returned threads. used: whether the flag is needed.
 
+    holding: the statements in which threads return.
     last: of a statement, whether nothing of the kernel follows it, so that the flag is not needed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, holding: set[Stmt]) -> None:
+        self.holding = holding
         self.ended: Buffer = scalar("ended", INT32)
         self.used = False
         self.loops = 0
@@ -63,11 +70,15 @@ class _Returns:
     def set(self, value: int) -> Stmt:
         return BufferStore(self.ended, (const(0),), const(value))
 
+    def _returns(self, stmt: Stmt) -> bool:
+        parts = stmt.stmts if isinstance(stmt, Seq) else ()  # a sequence may have been made since
+        return stmt in self.holding or any(part in self.holding for part in parts)
+
     def statement(self, stmt: Stmt, last: bool) -> Stmt:
         """Rewrite a statement to set `ended` in the threads that return."""
         if isinstance(stmt, Return):
             return self._left(stmt, last)
-        if not _returns(stmt):
+        if not self._returns(stmt):
             return stmt
         if isinstance(stmt, Seq):
             return self._in_order(list(stmt.stmts), stmt, last)
@@ -92,7 +103,7 @@ class _Returns:
 
     def _in_order(self, stmts: list[Stmt], whole: Seq, last: bool) -> Stmt:
         """Guard the statements after a return for the threads that have not returned."""
-        place = next(i for i, stmt in enumerate(stmts) if _returns(stmt))
+        place = next(i for i, stmt in enumerate(stmts) if self._returns(stmt))
         before, first, rest = stmts[:place], stmts[place], stmts[place + 1 :]
         if not rest or _always(first):
             return seq(*before, self.statement(first, last), span=whole.span)

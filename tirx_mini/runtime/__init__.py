@@ -3,10 +3,10 @@
 from tirx_mini.worker import supervise
 
 from .cache import CompileCache
-from .compiler import Compiled, Resources, compile_cuda, compile_ptx
+from .compiler import Compiled, Resources, assemble, compile_cubin, compile_cuda, compile_ptx
 from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
-from .sass import SassSummary, disassemble, summarise, summary_text
+from .sass import SassSummary, counts_text, disassemble, section_of, summarise, summary_text
 from .timing import LaunchGraph
 from .toolchain import ToolchainError, device_arch, known_arch, missing_compiler
 from .watchdog import KernelFailure, KernelFault, KernelTimeout
@@ -15,6 +15,8 @@ __all__ = [
     "CompileCache",
     "Compiled",
     "Resources",
+    "assemble",
+    "compile_cubin",
     "compile_cuda",
     "compile_ptx",
     "DriverError",
@@ -25,7 +27,9 @@ __all__ = [
     "build",
     "emit",
     "SassSummary",
+    "counts_text",
     "disassemble",
+    "section_of",
     "summarise",
     "summary_text",
     "LaunchGraph",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import dataclass
 
 from .nvrtc import Program
-from .toolchain import compiler_of, toolchain
+from .toolchain import assembler, compiler_of, toolchain
 
 OPTIONS = (
     "--std=c++17",
@@ -95,18 +97,57 @@ def compile_ptx(
 
     Raises `TirxError` at the line that NVRTC rejects, `ToolchainError` if there is no compiler.
     """
-    program = Program(compiler_of(arch), text, file, headers)
+    program = _compiled(text, file, (arch, arch.replace("sm_", "compute_")), flags, names, headers)
+    return program.ptx(), {name: program.lowered(name) for name in names}
+
+
+def compile_cubin(
+    text: str,
+    file: str,
+    arch: str,
+    flags: Sequence[str] = (),
+    names: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+) -> bytes:
+    """Compile any CUDA C++ to the binary that holds its machine code. The arguments are those of `compile_ptx`."""
+    return _compiled(text, file, (arch, arch), flags, names, headers).cubin()
+
+
+def assemble(ptx: str, arch: str) -> bytes:
+    """Return the binary that ptxas makes of a PTX text, without a GPU.
+
+    Raises `TirxError` for a text that ptxas rejects, `ToolchainError` if ptxas is not installed.
+    """
+    tool = assembler()
+    with tempfile.TemporaryDirectory(prefix="tirx_mini_") as folder:
+        source, target = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx, encoding="utf-8")
+        command = [tool, f"--gpu-name={arch}", source, "-o", target]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            match = _PTXAS.search(run.stderr)
+            said = f"line {match[1]}: {match[2]}" if match else run.stderr.strip()
+            raise TirxError(f"the assembler (ptxas) rejects this: {said}")
+        return target.read_bytes()
+
+
+def _compiled(
+    text: str, file: str, target: tuple[str, str], flags: Sequence[str], names: Sequence[str],
+    headers: Mapping[str, str] | None,
+) -> Program:  # fmt: skip
+    """Compile any CUDA C++. target: the architecture, and what NVRTC makes code for. Raises as `compile_ptx`."""
+    program = Program(compiler_of(target[0]), text, file, headers)
     for name in names:
         program.ask(name)
     include = toolchain().include
     folders = [f"--include-path={folder}" for folder in (include, include / "cccl") if folder.is_dir()]
-    target = f"--gpu-architecture={arch.replace('sm_', 'compute_')}"
-    if not program.compile((target, "--std=c++17", "--generate-line-info", *flags, *folders)):
+    architecture = f"--gpu-architecture={target[1]}"
+    if not program.compile((architecture, "--std=c++17", "--generate-line-info", *flags, *folders)):
         match = _CXX.search(program.log)
         where, line, what = match.groups() if match else ("", "0", program.log)
         place = Span(where, int(line)) if match else None
         raise TirxError(f"the CUDA compiler rejects this: {what}", place, _missing_header(what))
-    return program.ptx(), {name: program.lowered(name) for name in names}
+    return program
 
 
 _WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvidia-cuda-crt"}

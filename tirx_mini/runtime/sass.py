@@ -82,6 +82,12 @@ def disassemble(cubin: bytes, line_info: bool = False) -> str:
     return run.stdout
 
 
+def section_of(sass: str, kernel: str) -> str:
+    """Return the part of a disassembly that is the machine code of a kernel, given its name in PTX."""
+    parts = re.split(r"^(?=//-+\s+\S+\s+-+$)", sass, flags=re.MULTILINE)
+    return next((part for part in parts if part.partition("\n")[0].split()[1:2] == [f".text.{kernel}"]), sass)
+
+
 def summarise(sass: str) -> SassSummary:
     """Count the instructions in a disassembly."""
     opcodes = Counter(_INSTRUCTION.findall(sass))
@@ -97,13 +103,19 @@ def _count(opcodes: Mapping[str, int], pattern: str) -> int:
     return sum(n for opcode, n in opcodes.items() if base.fullmatch(opcode.split(".", 1)[0]))
 
 
-def summary_text(summary: SassSummary, compiled: Compiled, smem_bytes: int) -> str:
-    """Return the summary as text, one line for each group."""
-    resources = compiled.resources
-    lines = [f"// {compiled.arch}: {sum(summary.opcodes.values())} instructions"]
+def counts_text(summary: SassSummary, arch: str) -> str:
+    """Return the counts of instructions as text, one line for each group."""
+    lines = [f"// {arch}: {sum(summary.opcodes.values())} instructions"]
     for group, counts in summary.groups.items():
         listed = ", ".join(f"{ptx} {n}" for ptx, n in counts.items()) or "none"
         lines.append(f"//   {group:<13} {listed}")
+    return "\n".join(lines)
+
+
+def summary_text(summary: SassSummary, compiled: Compiled, smem_bytes: int) -> str:
+    """Return the summary as text, one line for each group."""
+    resources = compiled.resources
+    lines = [counts_text(summary, compiled.arch)]
     spilled = resources.spill_store_bytes + resources.spill_load_bytes
     stack = f"{spilled} bytes spilled, {resources.stack_bytes} bytes of stack"
     lines.append(f"//   {'registers':<13} {resources.registers} a thread, {stack}")

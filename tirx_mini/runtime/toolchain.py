@@ -86,13 +86,24 @@ def nvrtc12() -> Nvrtc | None:
 @cache
 def disassembler() -> Path:
     """Return the path of nvdisasm. Raises `ToolchainError` if it is not installed."""
-    name = "nvdisasm.exe" if sys.platform == "win32" else "nvdisasm"
-    found = _pathfinder("find_nvidia_binary_utility", "nvdisasm")
-    folder = _in_toolkit("bin", name)
+    return _program("nvdisasm", "the disassembler", "nvidia-cuda-nvdisasm")
+
+
+@cache
+def assembler() -> Path:
+    """Return the path of ptxas. Raises `ToolchainError` if it is not installed."""
+    return _program("ptxas", "the assembler (ptxas)", "nvidia-cuda-nvcc")
+
+
+def _program(name: str, what: str, package: str) -> Path:
+    """Return the path of a program of CUDA. Raises `ToolchainError` with the package that has it."""
+    file = f"{name}.exe" if sys.platform == "win32" else name
+    found = _pathfinder("find_nvidia_binary_utility", name)
+    folder = _in_toolkit("bin", file)
     if found is None and folder is not None:
-        found = folder / name
+        found = folder / file
     if found is None:
-        raise ToolchainError(_missing("the disassembler", "nvidia-cuda-nvdisasm"))
+        raise ToolchainError(_missing(what, package))
     return found
 
 

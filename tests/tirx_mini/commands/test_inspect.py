@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.__main__ import main
-from tirx_mini.commands.inspect import folded
+from tirx_mini.commands.stage_output import folded
 from tirx_mini.passes import PIPELINE
 
 ROOT = Path(__file__).parents[3]

@@ -11,17 +11,18 @@ import pytest
 
 from tirx_mini.codegen import CudaSource
 from tirx_mini.runtime import ToolchainError, compile_cuda, toolchain
-from tirx_mini.runtime.toolchain import disassembler
+from tirx_mini.runtime.toolchain import assembler, disassembler
 from tirx_mini.runtime.toolchain import toolchain as installed
 
 
 @pytest.fixture(autouse=True)
 def _searches_anew() -> Iterator[None]:
-    installed.cache_clear()
-    disassembler.cache_clear()
+    found = (installed, disassembler, assembler)
+    for each in found:
+        each.cache_clear()
     yield
-    installed.cache_clear()
-    disassembler.cache_clear()
+    for each in found:
+        each.cache_clear()
 
 
 @pytest.fixture
@@ -47,6 +48,8 @@ def put(root: Path, name: str) -> Path:
 def test_without_pip_packages_a_toolkit_is_used(toolkit: Path) -> None:
     assert put(toolkit, "include/cuda_runtime.h").parent == installed().include
     assert put(toolkit, "bin/nvdisasm") == disassembler()
+    (toolkit / "bin/ptxas").touch()
+    assert assembler() == toolkit / "bin/ptxas"
 
 
 @pytest.mark.compiler
@@ -62,6 +65,8 @@ def test_without_any_the_error_names_the_package(toolkit: Path, monkeypatch: pyt
     monkeypatch.setattr(toolchain, "_toolkits", lambda: iter([toolkit]))
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime"):
         installed()
+    with pytest.raises(ToolchainError, match=r"needs the assembler \(ptxas\).* pip install nvidia-cuda-nvcc"):
+        assembler()
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-nvdisasm"):
         disassembler()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -55,6 +56,7 @@ def size_of(declaration: Declaration) -> int:
     return count * max(1, bits_of(declaration.type) // 8)
 
 
+@lru_cache(maxsize=256)
 def bits_of(kind: str) -> int:
     """Return the width of a PTX type in bits, or 0 if the word is not a type."""
     if kind == "pred":

@@ -26,6 +26,7 @@ from .syntax import (
     Statement,
     Symbol,
     Targets,
+    Vector,
 )
 from .tokens import SPECIALS, Operands, PtxSyntaxError, tokens
 
@@ -42,7 +43,9 @@ _STATEMENT = re.compile(
 )
 _BLANKS = re.compile(r"\s*")
 _PIECE = re.compile(r"(?:\[[^\]]*\]|\{[^}]*\}|\([^)]*\)|[^,\[{(])+")
-_NUMBERED = re.compile(r"(.*?[^\d])(\d+)\Z")
+_REGISTER = re.compile(r"%\w+\Z")
+_VECTOR = re.compile(r"\{[\s\w%$,]+\}\Z")
+_DIGITS = "0123456789"
 _NEXT_STATEMENT = re.compile(r"\n\s*(?:@\s*!?\s*[\w%$]+\s+)?[a-z]\w*(?:\.[\w:]+)*(?:\s|\Z)")
 
 
@@ -70,8 +73,9 @@ class _Names:
     def has_register(self, name: str) -> bool:
         if name in self.registers:
             return True
-        match = _NUMBERED.match(name) if self.counts else None
-        return match is not None and int(match[2]) < self.counts.get(match[1], 0) and match[2] == str(int(match[2]))
+        stem = name.rstrip(_DIGITS) if self.counts else name
+        digits = name[len(stem) :]
+        return digits != "" and int(digits) < self.counts.get(stem, 0) and (digits[0] != "0" or digits == "0")
 
 
 class Bodies:
@@ -169,15 +173,7 @@ class Bodies:
             if opcode[0] == "call":
                 operands = Operands(tokens(text), self._named).list("", groups=True)
             else:
-                seen = self.scopes[-1].seen
-                found: list[Operand] = []
-                for piece in _PIECE.findall(text.strip()):
-                    piece = piece.strip()
-                    operand = seen.get(piece)
-                    if operand is None:
-                        operand = seen[piece] = self._operand(piece)
-                    found.append(operand)
-                operands = tuple(found)
+                operands = tuple([self._piece(piece.strip()) for piece in _PIECE.findall(text.strip())])
             guard = self._guard(match["guard"]) if match["guard"] else None
         except PtxSyntaxError as error:
             lost = "; a semicolon may be missing" if _NEXT_STATEMENT.search(text) else ""
@@ -185,7 +181,18 @@ class Bodies:
         whole = " ".join(match[0].rstrip().rstrip(";").split())
         return Instruction(opcode, operands, guard, whole, line, span or Span(self.file, line))
 
+    def _piece(self, piece: str) -> Operand:
+        seen = self.scopes[-1].seen
+        operand = seen.get(piece)
+        if operand is None:
+            operand = seen[piece] = self._operand(piece)
+        return operand
+
     def _operand(self, piece: str) -> Operand:
+        if _REGISTER.match(piece):
+            return self._named(piece)
+        if _VECTOR.match(piece):
+            return Vector(tuple([self._piece(item.strip()) for item in piece[1:-1].split(",")]))
         reader = Operands(tokens(piece), self._named)
         found = reader.operand()
         if reader.peek():

@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     as_bool,
     const,
     seq,
+    statements,
     unary,
     walk,
 )
@@ -37,7 +38,7 @@ Bound = Mapping[Var, Expr]
 
 def with_elections(func: PrimFunc) -> PrimFunc:
     """Return the kernel with elect.sync results substituted into the branch conditions that test them."""
-    bound = {bind.var: bind.value for bind in func.of(Bind)}
+    bound = {each.var: each.value for each in statements(func.body) if isinstance(each, Bind)}
     if not any(_elects(value) for value in bound.values()):
         return func
     return without_unused(func.with_body(_Branches(bound).stmt(func.body)))
@@ -46,7 +47,7 @@ def with_elections(func: PrimFunc) -> PrimFunc:
 def without_unused(func: PrimFunc) -> PrimFunc:
     """Remove values without uses from a kernel."""
     binds = {bind.var: bind for bind in func.of(Bind)}
-    reads = Counter(node for node in func.nodes if isinstance(node, Var))
+    reads = Counter(func.of(Var))
     todo = [var for var in binds if not reads[var] and _is_free(binds[var].value)]
     gone: set[Bind] = set()
     while todo:
@@ -70,7 +71,14 @@ def _elects(expr: object) -> bool:
     return entry is not None and entry.elects
 
 
-class _Without(Mutator):
+class _Statements(Mutator):
+    """Rebuilds statements, and keeps their expressions."""
+
+    def expr(self, node: Expr) -> Expr:
+        return node
+
+
+class _Without(_Statements):
     def __init__(self, gone: set[Bind]) -> None:
         self.gone = gone
 
@@ -78,7 +86,7 @@ class _Without(Mutator):
         return Seq(()) if node in self.gone else node
 
 
-class _Branches(Mutator):
+class _Branches(_Statements):
     """Substitutes the defining expressions into branch conditions."""
 
     def __init__(self, bound: Bound) -> None:

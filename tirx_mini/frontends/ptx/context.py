@@ -33,7 +33,6 @@ from tirx_mini.ir import (
     reinterpret,
     scalar,
     special,
-    substitute,
     unary,
     walk,
 )
@@ -54,8 +53,8 @@ ADDRESS = DataType("int64")
 """The type of addresses in registers of 64 bits."""
 
 
-DEEPEST = 8
-"""The greatest depth of definitions that are searched for a value that all threads of a warp share."""
+MOST_DEFINITIONS = 32
+"""The most definitions that are searched for a value that all threads of a warp share."""
 
 
 def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
@@ -69,7 +68,7 @@ class Context:
     """The kernel under construction.
 
     block: its dimensions. values: the registers that are values, by their names. stored: the value last stored to each
-    location of a local variable.
+    location of a local variable. waits_for_grids: whether an instruction waits for the kernels before this one.
     """
 
     def __init__(
@@ -92,6 +91,7 @@ class Context:
         self.out: list[Stmt] = []
         self.span: Span | None = None
         self.temporaries = 0
+        self.waits_for_grids = False
 
     # -- statements ----------------------------------------------------------------------------------------------
 
@@ -110,6 +110,7 @@ class Context:
     def execute(self, entry: Instruction, args: Sequence[object], attrs: Mapping[str, object]) -> Call:
         """Return a call to a table entry. Raises `TirxError` if the arguments do not fit."""
         operands, bound = entry.bind(tuple(args), attrs)
+        self.waits_for_grids |= entry.waits_for_grids
         dtype = entry.result_type(operands, dict(bound)) or HANDLE
         return Call(dtype, entry.name, operands, bound, span=self.span)
 
@@ -137,19 +138,33 @@ class Context:
 
     def of_warps(self, value: Expr) -> Expr:
         """Replace a value by the warp index if every thread's value equals its warp index."""
-        known = thread_values(self._written_out(value, 0), self.launch.warps)
+        known = self._in_threads(value)
         if known is None:
             return value
         numbers = np.broadcast_to(np.asarray(known), (self.launch.warps, LANES))
         same = (numbers == np.arange(self.launch.warps)[:, None]).all()
         return cast(value.dtype, special("warp_id_in_cta")) if same else value
 
-    def _written_out(self, value: Expr, depth: int) -> Expr:
-        """Substitute the definitions of variables into a value, recursively."""
-        names = [node for node in walk(value) if isinstance(node, Var) and node in self.definitions]
-        if not names or depth > DEEPEST:
-            return value
-        return self._written_out(substitute(value, {name: self.definitions[name] for name in names}), depth + 1)
+    def _in_threads(self, value: Expr) -> np.ndarray | None:
+        """Return the value in each thread; None if it depends on more, or on too many definitions."""
+        warps, known, waiting = self.launch.warps, dict[Var, np.ndarray | None](), [value]
+        variables: dict[Var, Expr] = {}
+        while waiting:
+            for node in walk(waiting.pop()):
+                if isinstance(node, (BufferLoad, Call)):
+                    return None
+                if isinstance(node, Var) and node not in variables:
+                    if node not in self.definitions or len(variables) == MOST_DEFINITIONS:
+                        return None
+                    variables[node] = self.definitions[node]
+                    waiting.append(variables[node])
+
+        def of(var: Var) -> np.ndarray | None:
+            if var not in known:
+                known[var] = thread_values(variables[var], warps, of)
+            return known[var]
+
+        return thread_values(value, warps, of)
 
     # -- registers -----------------------------------------------------------------------------------------------
 

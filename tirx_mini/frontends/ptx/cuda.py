@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tirx_mini.hardware import DEFAULT_ARCH
-from tirx_mini.runtime import compile_ptx
+from tirx_mini.records import dataclass
+from tirx_mini.runtime import compile_cubin, compile_ptx
 
 from .headers import HEADERS
 from .locations import kept_lines
@@ -39,18 +40,49 @@ def read_cuda(
 
     Raises `TirxError` at the line that NVRTC rejects, and `ToolchainError` if NVRTC is not installed.
     """
-    folders = [Path(each) for each in include]
-    if isinstance(source, Path):
-        text, name = source.read_text(encoding="utf-8"), str(source.resolve())
-        folders.insert(0, source.resolve().parent)
-    else:
-        text, name = source, kept_lines(source, "cuda")
-    macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
-    flags = [
-        *([] if optimize else [FAITHFUL]),
-        *(f"--include-path={folder}" for folder in folders),
-        *(f"--define-macro={macro}" for macro in macros),
-    ]
-    ptx, lowered = compile_ptx(text, name, arch, flags, names, HEADERS)
+    unit = _Unit.of(source, include, define, optimize)
+    ptx, lowered = compile_ptx(unit.text, unit.name, arch, unit.flags, names, HEADERS)
+    name = unit.name
     ptx = re.sub(rf'"[^"\n]*{re.escape(name)}"', lambda _: f'"{name}"', ptx)  # NVRTC puts the folder in front
-    return PtxModule(read(ptx), ptx, tuple(lowered.items()), text)
+    return PtxModule(read(ptx), ptx, tuple(lowered.items()), unit.text)
+
+
+def cubin_of(
+    source: str | Path,
+    *,
+    arch: str = DEFAULT_ARCH,
+    names: Sequence[str] = (),
+    include: Sequence[str | Path] = (),
+    define: Mapping[str, str] | Sequence[str] = (),
+    optimize: bool = False,
+) -> bytes:
+    """Return the binary of a module of CUDA C++. The arguments and errors are those of `read_cuda`."""
+    unit = _Unit.of(source, include, define, optimize)
+    return compile_cubin(unit.text, unit.name, arch, unit.flags, names, HEADERS)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A text of CUDA C++, its name in messages, and the options of its compilation."""
+
+    text: str
+    name: str
+    flags: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        source: str | Path, include: Sequence[str | Path], define: Mapping[str, str] | Sequence[str], optimize: bool
+    ) -> _Unit:
+        folders = [Path(each) for each in include]
+        if isinstance(source, Path):
+            text, name = source.read_text(encoding="utf-8"), str(source.resolve())
+            folders.insert(0, source.resolve().parent)
+        else:
+            text, name = source, kept_lines(source, "cuda")
+        macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
+        flags = (
+            *(() if optimize else (FAITHFUL,)),
+            *(f"--include-path={folder}" for folder in folders),
+            *(f"--define-macro={macro}" for macro in macros),
+        )
+        return _Unit(text, name, flags)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tirx_mini.records import replace
 
 from .arguments import bits_of, size_of
-from .origins import origins_of
+from .origins import Origins
 from .syntax import Address, Declaration, Instruction, Register, Symbol
 
 _ACCESSES = ("ld", "st", "atom", "red")
@@ -16,15 +16,17 @@ _KINDS = ("f", "s", "u", "b")
 """Kinds of types, from the one that says most."""
 
 
-def with_element_types(variables: tuple[Declaration, ...], code: Iterable[Instruction]) -> tuple[Declaration, ...]:
+def with_element_types(
+    variables: tuple[Declaration, ...], code: Iterable[Instruction], origins: Origins
+) -> tuple[Declaration, ...]:
     """Retype byte arrays with the type of their accesses if all accesses have the same width."""
     arrays = {each.name: each for each in variables if each.type == "b8" and len(each.shape) == 1 and not each.initial}
     if not arrays:
         return variables
-    instructions = tuple(code)
-    origins = origins_of(instructions, {})
     found: dict[str, set[str]] = {}
-    for each in instructions:
+    for each in code:
+        if each.opcode[0] not in _ACCESSES:
+            continue
         address = next((operand for operand in each.operands if isinstance(operand, Address)), None)
         if address is None:
             continue
@@ -33,7 +35,7 @@ def with_element_types(variables: tuple[Declaration, ...], code: Iterable[Instru
         if isinstance(base, Register):
             names = list(origins.get(base.name, ()))
         for name in names:
-            if name in arrays and each.opcode[0] in _ACCESSES:
+            if name in arrays:
                 found.setdefault(name, set()).add(each.opcode[-1])
     return tuple(_typed(each, found.get(each.name, set())) for each in variables)
 

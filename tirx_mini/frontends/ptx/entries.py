@@ -8,7 +8,7 @@ from typing import Any
 
 from tirx_mini.ir import BOOL, AddressOf, BufferLoad, BufferStore, DataType, Expr, TirxError, binary, const
 from tirx_mini.isa import Access, Instruction, OperandKind, OperandType, Reading, readings, value_of
-from tirx_mini.records import replace
+from tirx_mini.records import dataclass, replace
 
 from .context import Context, as_type, refused, side_by_side
 from .opcodes import TYPES
@@ -22,9 +22,34 @@ _IN_SHARED = (OperandKind.SHARED, OperandKind.MBARRIER)
 _POINTERS = (*_IN_SHARED, OperandKind.GLOBAL, OperandKind.MEMORY)
 
 
+@dataclass(frozen=True)
+class _Form:
+    """One way to read an opcode: an entry of the table, and where its operands stand.
+
+    types: of the entry's operands, by their names. many: the position of a variadic operand, or None.
+    """
+
+    entry: Instruction
+    attrs: Mapping[str, object]
+    places: tuple[str | int, ...]
+    types: Mapping[str, OperandType]
+    variadic: frozenset[str]
+    many: int | None
+
+    @staticmethod
+    def of(reading: Reading, defaults: Mapping[str, object]) -> _Form:
+        """Return the form of a reading. defaults: modifiers that the opcode implies."""
+        operands = reading.entry.operands
+        variadic = frozenset(operand.name for operand in operands if operand.variadic)
+        many = next((n for n, name in enumerate(reading.places) if name in variadic), None)
+        types = {operand.name: operand.type for operand in operands}
+        return _Form(reading.entry, {**reading.attrs, **defaults}, reading.places, types, variadic, many)
+
+
 @lru_cache(maxsize=4096)
-def _readings(opcode: str) -> tuple[Reading, ...]:
-    return tuple(readings(opcode))
+def _forms(opcode: tuple[str, ...]) -> tuple[_Form, ...]:
+    words, defaults = _in_order(opcode)
+    return tuple(_Form.of(reading, defaults) for reading in readings(".".join(words)))
 
 
 def call_entry(context: Context, instruction: PtxInstruction) -> bool:
@@ -35,13 +60,12 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
         words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
     given = _slots(operands)
     why = ""
-    words, defaults = _in_order(words)
-    for reading in _readings(".".join(words)):
-        chosen = _placed(reading, given)
+    for form in _forms(words):
+        chosen = _placed(form, given)
         if chosen is None:
             continue
         try:
-            _call(context, replace(reading, attrs={**reading.attrs, **defaults}), chosen, instruction.is_generic)
+            _call(context, form, chosen, instruction.is_generic)
         except TirxError as error:
             if error.kind == "not-modelled":
                 raise
@@ -83,61 +107,55 @@ def _slots(operands: Sequence[Operand]) -> list[Operand]:
     return found
 
 
-def _placed(reading: Reading, given: Sequence[Operand]) -> list[tuple[str, Operand]] | None:
+def _placed(form: _Form, given: Sequence[Operand]) -> list[tuple[str, Operand]] | None:
     """Map operands to their named slots, or return None if they do not fit."""
-    places, operands = list(reading.places), list(given)
+    places, many, operands = form.places, form.many, list(given)
     if operands and isinstance(operands[0], Sink) and len(operands) == len(places) + 1:
         operands = operands[1:]
-    many = next((n for n, name in enumerate(places) if isinstance(name, str) and _variadic(reading.entry, name)), None)
     if many is not None and len(operands) > len(places):
         end = many + len(operands) - len(places) + 1
         operands[many:end] = [Vector(tuple(operands[many:end]))]
     if len(operands) != len(places):
         return None
     found: list[tuple[str, Operand]] = []
-    kinds = {operand.name: operand.type.kind for operand in reading.entry.operands}
     for place, operand in zip(places, operands, strict=True):
         if isinstance(place, int):
             if not isinstance(operand, Immediate) or (operand.value - place) % (1 << 32):
                 return None
-        elif not _fits(operand, kinds.get(place), place, _variadic(reading.entry, place)):
+        elif not _fits(operand, form, place):
             return None
         else:
             found.append((place, operand))
     return found
 
 
-def _fits(operand: Operand, kind: OperandKind | None, place: str, variadic: bool) -> bool:
+def _fits(operand: Operand, form: _Form, place: str) -> bool:
     """Return whether an operand is valid in a slot."""
+    kind = form.types[place].kind if place in form.types else None
     if kind is OperandKind.REGISTERS:
         return isinstance(operand, (Vector, Register))
     if isinstance(operand, Vector):
-        return variadic
+        return place in form.variadic
     if isinstance(operand, Address):
         return kind in (*_POINTERS, OperandKind.TENSOR_MAP, OperandKind.TMEM)
     return kind is not OperandKind.TENSOR_MAP and not (kind is OperandKind.TMEM and place == "a")
 
 
-def _variadic(entry: Instruction, place: str) -> bool:
-    return any(operand.name == place and operand.variadic for operand in entry.operands)
-
-
-def _call(context: Context, reading: Reading, chosen: Sequence[tuple[str, Operand]], generic: bool) -> None:
+def _call(context: Context, form: _Form, chosen: Sequence[tuple[str, Operand]], generic: bool) -> None:
     """Emit the call and assign its result."""
-    entry, attrs = reading.entry, dict(reading.attrs)
+    entry, attrs = form.entry, form.attrs
     result: Operand | None = None
     values: dict[str, Any] = {}
-    types = {operand.name: operand for operand in entry.operands}
     for place, operand in chosen:
         if place == "result":
             result = operand
-        elif place not in types:
+        elif place not in form.types:
             values[place] = _modifier(operand)
-        elif types[place].variadic and isinstance(operand, Vector):
-            kind = _dtype(entry, types[place].type, attrs)
+        elif place in form.variadic and isinstance(operand, Vector):
+            kind = _dtype(entry, form.types[place], attrs)
             values[place] = tuple(context.read(item, kind) for item in operand.items)
         else:
-            values[place] = _value(context, entry, types[place].type, operand, attrs, generic)
+            values[place] = _value(context, entry, form.types[place], operand, attrs, generic)
     args: list[Any] = []
     for operand in entry.operands:
         value = values.pop(operand.name)

@@ -17,9 +17,10 @@ from tirx_mini.course import (
 from tirx_mini.diagnose import failed
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
+from tirx_mini.runtime import assemble, counts_text, disassemble, section_of, summarise
 
-from .cuda import read_cuda
-from .programs import Entry, read_ptx
+from .cuda import cubin_of, read_cuda
+from .programs import Entry, PtxModule, read_ptx, runs_on
 from .triton import check_program
 
 HOW = 'give its launch, as in --args "float32[1024], float32[8], 1024" --grid 8 --block 128'
@@ -27,6 +28,8 @@ HOW = 'give its launch, as in --args "float32[1024], float32[8], 1024" --grid 8 
 
 class PtxFiles:
     """PTX and CUDA programs launched from the command line (`course.LaunchedFiles`)."""
+
+    stages = ("ptx", "tir", "sass")
 
     def has(self, program: str) -> bool:
         """Return False, since only files with a PTX or CUDA suffix hold such programs (`course.Programs`)."""
@@ -39,30 +42,62 @@ class PtxFiles:
             if launch != LaunchText():
                 raise KernelFileError(f"{path} launches its kernels itself: leave out the arguments and the launch")
             return check_program(Path(path), name, gpu, **options)
-        if not (launch.grid and launch.block):
-            raise KernelFileError(f"{program} does not say how it is launched: {HOW}")
+        sizes = _sizes(program, launch)
         try:
-            entry = read_file(Path(path), name, launch, gpu)
+            entry = read_module(Path(path), name, launch, gpu).entry(name)
         except TirxError as error:
             return Checked(failed(name or path, error, gpu_spec(gpu or DEFAULT_GPU).name))
-        sizes = {
-            option: parse_dims(f"--{option}", text)
-            for option, text in (("grid", launch.grid), ("block", launch.block), ("cluster", launch.cluster))
-            if text
-        }
         args = parse_arguments(launch.args, random_arrays())
         return Checked(entry.simulate(args, **sizes, smem=launch.smem, gpu=gpu, **options))
 
+    def stage(self, program: str, stage: str, launch: LaunchText, gpu: str | None) -> str:
+        """Return a kernel at one of `stages`. Only "tir" needs the launch. Raises as `launched`, and `TirxError`."""
+        file, name = file_and_name(program)
+        path = Path(file)
+        if path.suffix == ".py":
+            raise KernelFileError(f"{file} is a Python program: only kernels in .cu and .ptx files have stages")
+        sizes = _sizes(program, launch) if stage == "tir" else {}
+        module = read_module(path, name, launch, gpu)
+        entry = module.entry(name) if name or stage != "ptx" else None
+        if entry is None or stage == "ptx":
+            return module.text.rstrip("\n") + "\n"
+        if stage == "tir":
+            return entry.lowered(parse_arguments(launch.args), **sizes, smem=launch.smem).func.script() + "\n"
+        return _machine_code(path, module, entry, launch, gpu)
 
-def read_file(path: Path, name: str, launch: LaunchText, gpu: str | None) -> Entry:
-    """Read a kernel of a file by name. Raises `KernelFileError` for unreadable files, and `TirxError`."""
+
+def read_module(path: Path, name: str, launch: LaunchText, gpu: str | None) -> PtxModule:
+    """Read a file for a kernel of it. Raises `KernelFileError` for unreadable files, and `TirxError`."""
     if not path.is_file():
         raise KernelFileError(f"{path} does not exist")
     if path.suffix == ".ptx":
-        return read_ptx(path.read_text(encoding="utf-8", errors="replace"), file=str(path)).entry(name)
+        return read_ptx(path.read_text(encoding="utf-8", errors="replace"), file=str(path))
+    return read_cuda(path, arch=gpu_spec(gpu or DEFAULT_GPU).arch, **_compilation(name, launch))
+
+
+def _compilation(name: str, launch: LaunchText) -> dict[str, Any]:
+    """Return the options of `read_cuda` for a kernel."""
     names = (name,) if "<" in name or "::" in name else ()
-    arch = gpu_spec(gpu or DEFAULT_GPU).arch
-    module = read_cuda(
-        path, arch=arch, names=names, include=launch.include, define=launch.define, optimize=launch.optimize
-    )
-    return module.entry(name)
+    return {"names": names, "include": launch.include, "define": launch.define, "optimize": launch.optimize}
+
+
+def _sizes(program: str, launch: LaunchText) -> dict[str, tuple[int, ...]]:
+    """Return the extents of a launch by name. Raises `KernelFileError` if they are missing."""
+    if not (launch.grid and launch.block):
+        raise KernelFileError(f"{program} does not say how it is launched: {HOW}")
+    texts = {"grid": launch.grid, "block": launch.block, "cluster": launch.cluster}
+    return {option: parse_dims(f"--{option}", text) for option, text in texts.items() if text}
+
+
+def _machine_code(path: Path, module: PtxModule, entry: Entry, launch: LaunchText, gpu: str | None) -> str:
+    """Return the machine code of a kernel and the counts of its instructions."""
+    target = module.module.target[0]
+    arch = target if gpu is None and path.suffix == ".ptx" else gpu_spec(gpu or DEFAULT_GPU).arch
+    if not runs_on(target, arch):
+        raise KernelFileError(f"{path} is compiled for {target}, which {arch} does not run: leave out --gpu")
+    if path.suffix == ".ptx":
+        cubin = assemble(module.text, arch)
+    else:
+        cubin = cubin_of(path, arch=arch, **_compilation(entry.name, launch))
+    sass = section_of(disassemble(cubin), entry.function.name)
+    return f"{sass.rstrip()}\n\n{counts_text(summarise(sass), arch)}\n"

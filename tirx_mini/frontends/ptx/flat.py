@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import is_
 
 from tirx_mini.ir import Span
 from tirx_mini.records import dataclass, replace
@@ -72,27 +73,39 @@ class Fresh:
 
 
 def renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
-    """Rename the registers and symbols of an operand; names missing from `names` are unchanged."""
-    if isinstance(operand, (Register, Symbol)):
+    """Rename the registers and symbols of an operand; one without a name in `names` is returned itself."""
+    if isinstance(operand, Register):
         name = names.get(operand.name)
-        return operand if name is None else replace(operand, name=name)
+        return operand if name is None else Register(name, operand.negated, operand.component)
+    if isinstance(operand, Symbol):
+        name = names.get(operand.name)
+        return operand if name is None else Symbol(name, operand.offset, operand.generic)
     if isinstance(operand, Address):
-        base = renamed(operand.base, names)
-        return Address(base, operand.offset, tuple(renamed(each, names) for each in operand.more))
+        base, more = renamed(operand.base, names), _all_renamed(operand.more, names)
+        same = base is operand.base and more is operand.more
+        return operand if same else Address(base, operand.offset, more)
     if isinstance(operand, (Vector, Group)):
-        return type(operand)(tuple(renamed(item, names) for item in operand.items))
+        items = _all_renamed(operand.items, names)
+        return operand if items is operand.items else type(operand)(items)
     if isinstance(operand, Pair):
         return Pair(renamed(operand.first, names), renamed(operand.second, names))
     return operand
 
 
-def with_names(instruction: Instruction, names: Mapping[str, str], call: Span | None = None) -> Instruction:
-    """Rename the registers and symbols of an instruction, and record the call site if it is inlined."""
-    guard = instruction.guard
+def _all_renamed(operands: tuple[Operand, ...], names: Mapping[str, str]) -> tuple[Operand, ...]:
+    found = tuple([renamed(each, names) for each in operands])
+    return operands if all(map(is_, found, operands)) else found
+
+
+def with_names(instruction: Instruction, names: Mapping[str, str], span: Span | None = None) -> Instruction:
+    """Rename the registers and symbols of an instruction. span: another place for it."""
+    operands, guard = _all_renamed(instruction.operands, names), instruction.guard
     if guard is not None and guard.name in names:
-        guard = replace(guard, name=names[guard.name])
-    operands = tuple(renamed(each, names) for each in instruction.operands)
-    return replace(instruction, operands=operands, guard=guard, span=instruction.span.inlined(call))
+        guard = Register(names[guard.name], guard.negated, guard.component)
+    if span is None and operands is instruction.operands and guard is instruction.guard:
+        return instruction
+    of = instruction
+    return Instruction(of.opcode, operands, guard, of.text, of.line, span or of.span)
 
 
 class _Flattening:

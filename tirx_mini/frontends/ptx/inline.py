@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tirx_mini.ir import TirxError
+from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import replace
 
 from .flat import Flat, Fresh, flatten, with_names
@@ -49,7 +49,7 @@ class _Inlining:
 
 
 class _Body:
-    """A body under inlining. addresses: the registers that hold the address of a known function."""
+    """A body under inlining."""
 
     def __init__(self, inlining: _Inlining, flat: Flat, callers: tuple[str, ...]) -> None:
         self.inlining, self.callers = inlining, callers
@@ -59,19 +59,22 @@ class _Body:
         self.targets = dict(flat.targets)
         self.fresh = Fresh(flat.names)
         self.code: list[Instruction | Label] = []
-        self.addresses = _function_addresses(flat, inlining.functions)
 
     def flat(self) -> Flat:
-        for each in self.original.code:
-            call = _callee(each, self.addresses) if isinstance(each, Instruction) else None
-            function = self.inlining.functions.get(call or "")
-            if function is None or not isinstance(each, Instruction):
+        original, functions = self.original, self.inlining.functions
+        if not any(map(_as_call, original.code)):
+            return original
+        addresses = _function_addresses(original, functions)
+        for each in original.code:
+            call = _as_call(each)
+            function = None if call is None else functions.get(_callee(call, addresses) or "")
+            if call is None or function is None:
                 self.code.append(each)
             elif function.name in self.callers:
                 way = " → ".join((*self.callers[self.callers.index(function.name) :], function.name))
-                raise TirxError(f"the function {function.name} is recursive: {way}", each.span, kind="not-modelled")
+                raise TirxError(f"the function {function.name} is recursive: {way}", call.span, kind="not-modelled")
             else:
-                self._inline(each, function)
+                self._inline(call, function)
         return Flat(tuple(self.code), self.registers, tuple(self.variables), self.targets)
 
     def _inline(self, call: Instruction, function: Function) -> None:
@@ -92,13 +95,16 @@ class _Body:
             if formal.space == "param" and isinstance(actual, Symbol):
                 names[formal.name] = actual.name
         self._declare(inner, names)
+        spans: dict[Span, Span] = {}
         for each in inner.code:
             if isinstance(each, Label):
                 self.code.append(Label(names[each.name], each.line))
-            elif each.opcode[0] == "ret":
-                self.code.append(replace(with_names(each, names, call.span), opcode=("bra",), operands=(Symbol(end),)))
-            else:
-                self.code.append(with_names(each, names, call.span))
+                continue
+            if each.span not in spans:
+                spans[each.span] = each.span.inlined(call.span)
+            made = with_names(each, names, spans[each.span])
+            leaves = each.opcode[0] == "ret"
+            self.code.append(replace(made, opcode=("bra",), operands=(Symbol(end),)) if leaves else made)
         for formal, actual in zip(function.results, results, strict=True):
             if formal.space == "reg":
                 self._pass(call, formal, actual, names, into=False)
@@ -155,10 +161,12 @@ def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[s
     return found
 
 
+def _as_call(each: Instruction | Label) -> Instruction | None:
+    return each if isinstance(each, Instruction) and each.opcode[0] == "call" else None
+
+
 def _callee(call: Instruction, addresses: Mapping[str, str]) -> str | None:
     """Return the name of the called function, or None if it is unknown."""
-    if call.opcode[0] != "call":
-        return None
     for each in call.operands:
         if isinstance(each, Symbol):
             return each.name

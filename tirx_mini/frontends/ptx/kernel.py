@@ -8,12 +8,11 @@ from types import MappingProxyType
 from tirx_mini.ir import TirxError
 
 from .blocks import blocks
-from .element_types import with_element_types
 from .inline import inlined
 from .names import readable
 from .parameters import in_registers
 from .structure import structured
-from .syntax import Function, Instruction, Kernel, Module
+from .syntax import Function, Kernel, Module
 
 
 def entries(module: Module) -> Iterator[Function]:
@@ -39,8 +38,6 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     entry = entry_of(module, name)
     flat = in_registers(inlined(module, entry))
     entry, flat, variables = readable(entry, flat, module.variables, parameters)
-    instructions = (each for each in flat.code if isinstance(each, Instruction))
-    variables = with_element_types(variables, instructions)
     body, flags = structured(blocks(flat))
     return Kernel(
         entry.name,

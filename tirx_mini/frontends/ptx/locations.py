@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tirx_mini.ir import Span
 
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTILINE)
+_FILE = re.compile(r'^[ \t]*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTILINE)
 _LOC = re.compile(
     r"(\d+)\s+(\d+)(?:\s+(\d+))?(?:\s*,\s*function_name\s+[^,]*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?\s*\Z"
 )

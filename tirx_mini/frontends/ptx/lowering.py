@@ -29,7 +29,6 @@ from tirx_mini.ir import Break as Leave
 from tirx_mini.ir import Continue as Again
 from tirx_mini.ir import If as Branch
 from tirx_mini.isa import TABLE
-from tirx_mini.isa import instructions as called
 from tirx_mini.passes import lower_returns
 from tirx_mini.records import dataclass, replace
 
@@ -40,6 +39,7 @@ from .calls import call
 from .conditions import with_elections
 from .context import Context, refused
 from .counted import with_counted_loops
+from .element_types import with_element_types
 from .entries import call_entry
 from .local_memory import place_locals
 from .origins import origins_of
@@ -87,21 +87,22 @@ def lower(
     """
     bound = bind(kernel, args)
     dims = _dims(block)
-    variables = place(kernel.variables, bound, smem_bytes)
+    flat = tuple(instructions(kernel.body))
+    origins = origins_of(flat, bound.pointers)
+    declared = with_element_types(kernel.variables, flat, origins)
+    variables = place(declared, bound, smem_bytes)
     total = variables.shared.nbytes if variables.shared is not None else smem_bytes
     threads = dims[0] * dims[1] * dims[2]
     launch = Launch(_dims(grid), threads, _cluster(kernel, cluster), max(total, smem_bytes))
-    registers = examine(kernel)
-    flat = tuple(instructions(kernel.body))
-    origins = origins_of(flat, bound.pointers)
-    locals_ = place_locals(kernel.variables, flat, origins)
+    registers = examine(kernel, flat)
+    locals_ = place_locals(declared, flat, origins)
     context = Context(kernel, bound, launch, dims, registers, origins, variables, locals_)
     body = _Body(kernel, context)
     stmts = body.all()
     params, given = _with_variables(bound, variables.arrays)
     func = PrimFunc(kernel.name, params, seq(*stmts), launch=launch, span=kernel.span)
     func = with_counted_loops(with_barriers(with_elections(lower_returns(func))))
-    if any(entry.waits_for_grids for entry in called(func)):
+    if context.waits_for_grids:
         func = replace(func, launch=replace(launch, programmatic=True))
     return Lowered(func, given)
 

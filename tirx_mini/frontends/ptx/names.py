@@ -49,10 +49,12 @@ def readable(
     given = tuple(parameters) if len(parameters) == len(entry.parameters) else ()
     plain.update(zip((each.name for each in entry.parameters), given, strict=False))
     names = _unique(plain, flat.names | {each.name for each in (*variables, *entry.parameters)})
-    code = tuple(with_names(each, names) if isinstance(each, Instruction) else each for each in flat.code)
+    if names:
+        code = tuple(with_names(each, names) if isinstance(each, Instruction) else each for each in flat.code)
+        flat = replace(flat, code=code)
     return (
         replace(entry, name=plain_name(entry.name), parameters=_renamed(entry.parameters, names)),
-        replace(flat, code=code),
+        flat,
         _renamed(variables, names),
     )
 

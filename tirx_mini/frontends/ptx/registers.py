@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 
 from tirx_mini.ir import DataType
 from tirx_mini.records import dataclass
@@ -43,43 +44,51 @@ _BY_PLACE = (("wgmma", "mma_async"), ("tcgen05", "ld"), ("tcgen05", "st"))
 
 def has_result(instruction: Instruction) -> bool:
     """Return whether the first operand of an instruction is its result."""
-    first, *rest = instruction.opcode
-    if not instruction.operands or isinstance(instruction.operands[0], Address):
+    operands = instruction.operands
+    if not operands or isinstance(operands[0], Address):
         return False
+    has = _has_result(instruction.opcode)
+    return isinstance(operands[0], Group) if has is None else has
+
+
+@lru_cache(maxsize=4096)
+def _has_result(opcode: tuple[str, ...]) -> bool | None:
+    """Return whether an instruction of this opcode has a result; None if it has one where that is a `Group`."""
+    first, *rest = opcode
     if first in ("bar", "barrier"):
         return "red" in rest
     if first in _WITHOUT_RESULT:
-        return first == "call" and isinstance(instruction.operands[0], Group)
+        return None if first == "call" else False
     return not any(part in rest for part in _RESULTLESS_PARTS.get(first, ()))
 
 
-def results(instruction: Instruction) -> Iterator[Register]:
-    """Yield the registers that an instruction writes."""
-    if has_result(instruction):
-        yield from registers_in(instruction.operands[:1])
+def results(instruction: Instruction) -> Sequence[Register]:
+    """Return the registers that an instruction writes."""
+    return registers_in(instruction.operands[:1]) if has_result(instruction) else ()
 
 
-def sources(instruction: Instruction) -> Iterator[Register]:
-    """Yield the registers that an instruction reads, including its guard."""
-    if instruction.guard is not None:
-        yield instruction.guard
-    start = 1 if has_result(instruction) else 0
-    yield from registers_in(instruction.operands[start:])
-    if start and instruction.opcode[0] == "wgmma":
-        yield from registers_in(instruction.operands[:1])
+def sources(instruction: Instruction) -> Sequence[Register]:
+    """Return the registers that an instruction reads, including its guard."""
+    operands = instruction.operands
+    if has_result(instruction) and instruction.opcode[0] != "wgmma":
+        operands = operands[1:]
+    found = registers_in(operands)
+    return found if instruction.guard is None else [instruction.guard, *found]
 
 
-def registers_in(operands: Sequence[Operand]) -> Iterator[Register]:
-    """Yield the registers in a list of operands."""
+def registers_in(operands: Sequence[Operand]) -> list[Register]:
+    """Return the registers in a list of operands."""
+    found: list[Register] = []
     for operand in operands:
         if isinstance(operand, Register):
-            yield operand
+            found.append(operand)
         elif isinstance(operand, (Vector, Group)):
-            yield from registers_in(operand.items)
+            found += registers_in(operand.items)
         elif isinstance(operand, Address):
-            yield from registers_in((operand.base, *operand.more))
+            found += registers_in((operand.base, *operand.more))
         elif isinstance(operand, Pair):
-            yield from registers_in((operand.first, operand.second))
+            found += registers_in((operand.first, operand.second))
+    return found
 
 
 def name_of(register: Register) -> str:
@@ -104,7 +113,7 @@ def instructions(body: Sequence[Node]) -> Iterator[Instruction]:
 
 @dataclass
 class Use:
-    """The definitions and uses of a register, as instruction numbers.
+    """The definitions and uses of a register, as instruction numbers in ascending order.
 
     end: of its first setting, the number behind the block that it is in. guarded: whether a setting has a guard.
     """
@@ -119,7 +128,8 @@ class Use:
         """Return whether a single definition precedes all uses, so that the register is an SSA value."""
         if len(self.sets) != 1 or self.guarded:
             return False
-        return all(self.sets[0] < read < self.end for read in self.reads)
+        reads = self.reads
+        return not reads or (self.sets[0] < reads[0] and reads[-1] < self.end)
 
 
 @dataclass(frozen=True)
@@ -143,11 +153,10 @@ class Registers:
     arrays: Sequence[tuple[DataType, int]]
 
 
-def examine(kernel: Kernel) -> Registers:
-    """Analyse the registers of a kernel."""
+def examine(kernel: Kernel, flat: Sequence[Instruction]) -> Registers:
+    """Analyse the registers of a kernel. flat: its instructions."""
     uses: dict[str, Use] = {}
     _Uses(uses).block(kernel.body)
-    flat = tuple(instructions(kernel.body))
     dtypes = _dtypes(kernel, flat, uses)
     slots, lengths = _slots(flat)
     members: list[set[DataType]] = [set() for _ in lengths]
@@ -171,31 +180,37 @@ class _Uses:
         for node in body:
             self.number += 1
             if isinstance(node, Instruction):
-                for register in sources(node):
-                    self.read(register)
+                self.read(sources(node))
                 for register in results(node):
-                    use = self.uses.setdefault(name_of(register), Use())
+                    use = self.use(register)
                     use.sets.append(self.number)
                     use.guarded |= node.guard is not None
                     mine.append(use)
             elif isinstance(node, If):
                 if isinstance(node.test, Register):
-                    self.read(node.test)
+                    self.read((node.test,))
                 self.block(node.then)
                 self.block(node.orelse)
             elif isinstance(node, Loop):
                 self.block(node.body)
             elif isinstance(node, Switch):
-                for register in registers_in((node.index,)):
-                    self.read(register)
+                self.read(registers_in((node.index,)))
                 for case in node.cases:
                     self.block(case)
         self.number += 1
         for use in mine:
             use.end = self.number
 
-    def read(self, register: Register) -> None:
-        self.uses.setdefault(name_of(register), Use()).reads.append(self.number)
+    def read(self, registers: Sequence[Register]) -> None:
+        for register in registers:
+            self.use(register).reads.append(self.number)
+
+    def use(self, register: Register) -> Use:
+        name = name_of(register)
+        found = self.uses.get(name)
+        if found is None:
+            found = self.uses[name] = Use()
+        return found
 
 
 _DECLARED = {"pred": "bool", "f16x2": "uint32", **FLOATS}
@@ -203,51 +218,47 @@ _DECLARED = {"pred": "bool", "f16x2": "uint32", **FLOATS}
 
 def _dtypes(kernel: Kernel, flat: Sequence[Instruction], uses: Mapping[str, Use]) -> dict[str, DataType]:
     """Choose a storage type for each register; untyped ones take the type of most of their uses."""
-    votes: dict[str, dict[str, int]] = {}
+    votes: dict[str, list[str]] = {}
     for instruction in flat:
-        for register, kind in _typed(instruction):
-            counts = votes.setdefault(name_of(register), {})
-            counts[kind] = counts.get(kind, 0) + 1
+        for operand, kind in _typed(instruction):
+            for register in registers_in((operand,)):
+                votes.setdefault(name_of(register), []).append(kind)
     found: dict[str, DataType] = {}
     for name, (kind, vector) in kernel.registers.items():
         names = [name] if vector == 1 else [f"{name}.{axis}" for axis in "xyzw"[:vector]]
         for each in names:
             if each in uses:
-                found[each] = _kept(kind, votes.get(each, {}))
+                found[each] = _kept(kind, tuple(votes.get(each, ())))
     return found
 
 
-def _typed(instruction: Instruction) -> Iterator[tuple[Register, str]]:
-    """Yield the registers of an instruction with the types that it implies."""
-    words = list(instruction.opcode)
-    operands = instruction.operands
-    if words[0] == "wgmma" and len(words) > 5:
-        yield from ((register, words[5]) for register in registers_in(operands[:1]))
-        return
-    if words[0] == "mma":
-        for operand, kind in zip(operands, words[-4:], strict=False):
-            yield from ((register, kind) for register in registers_in((operand,)))
-        return
-    if words[0] in ("cvt", "set") and len(words) > 2:
-        yield from ((register, words[-2]) for register in registers_in(operands[:1]))
-        yield from ((register, words[-1]) for register in registers_in(operands[1:]))
-        return
-    if words[0] == "setp":
-        operands = operands[1:]
-    for operand in operands:
-        for register in registers_in((operand,)) if isinstance(operand, (Register, Vector)) else ():
-            yield register, words[-1]
+def _typed(instruction: Instruction) -> Iterator[tuple[Operand, str]]:
+    """Yield the operands of an instruction whose type it implies, with that type."""
+    words, operands = instruction.opcode, instruction.operands
+    name, kind = words[0], words[-1]
+    if name == "wgmma" and len(words) > 5:
+        yield from ((operand, words[5]) for operand in operands[:1])
+    elif name == "mma":
+        yield from zip(operands, words[-4:], strict=False)
+    elif name in ("cvt", "set") and len(words) > 2:
+        yield from ((operand, words[-2]) for operand in operands[:1])
+        yield from ((operand, kind) for operand in operands[1:])
+    else:
+        for operand in operands[1:] if name == "setp" else operands:
+            if isinstance(operand, (Register, Vector)):
+                yield operand, kind
 
 
-def _kept(declared: str, votes: Mapping[str, int]) -> DataType:
+@lru_cache(maxsize=4096)
+def _kept(declared: str, votes: tuple[str, ...]) -> DataType:
     if declared in _DECLARED:
         return DataType(_DECLARED[declared])
     bits = min(64, int(declared[1:].split("x")[0]))
-    floats = {kind: count for kind, count in votes.items() if kind in FLOATS and int(kind.lstrip("bf")) == bits}
-    best = max(floats, key=lambda kind: floats[kind], default="")
-    if best and floats[best] >= sum(votes.get(f"{c}{bits}", 0) for c in "us"):
+    floats = [kind for kind in votes if kind in FLOATS and int(kind.lstrip("bf")) == bits]
+    best = max(floats, key=floats.count, default="")
+    if best and floats.count(best) >= sum(votes.count(f"{c}{bits}") for c in "us"):
         return DataType(FLOATS[best])
-    signed = votes.get(f"s{bits}", 0) >= votes.get(f"u{bits}", 0)
+    signed = votes.count(f"s{bits}") >= votes.count(f"u{bits}")
     return DataType(f"{'int' if bits == 64 or (signed and votes) else 'uint'}{bits}")
 
 
@@ -270,8 +281,13 @@ def _slots(flat: Sequence[Instruction]) -> tuple[dict[str, Slot], list[int]]:
 
 def _vectors(instruction: Instruction) -> Iterator[Vector]:
     """Yield the operand vectors whose registers must be contiguous."""
-    words = list(instruction.opcode)
-    loads = words[0] == "ld" and "param" not in words and any(word in ("v2", "v4", "v8") for word in words)
-    of_warps = tuple(words[:2]) in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma")
-    if of_warps or (loads and words[-1][1:] == "32"):
+    if _is_by_place(instruction.opcode):
         yield from (each for each in instruction.operands if isinstance(each, Vector) and len(each.items) > 0)
+
+
+@lru_cache(maxsize=4096)
+def _is_by_place(words: tuple[str, ...]) -> bool:
+    """Return whether the vectors of an instruction of this opcode are registers side by side."""
+    loads = words[0] == "ld" and "param" not in words and any(word in ("v2", "v4", "v8") for word in words)
+    of_warps = words[:2] in _BY_PLACE or words[0] in ("ldmatrix", "stmatrix", "mma")
+    return of_warps or (loads and words[-1][1:] == "32")

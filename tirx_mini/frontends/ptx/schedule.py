@@ -133,11 +133,12 @@ def _ordered(region: list[Step]) -> Iterator[Stmt]:
 
 
 def _linked(region: Sequence[Step]) -> None:
-    """Build the dependence edges between the statements of a region."""
+    """Build the dependence edges between the statements of a region. Stores stay in order."""
     setters: dict[Place, Step] = {}
     readers: dict[Place, list[Step]] = {}
-    stores: list[Step] = []
-    loads: list[Step] = []
+    last: Step | None = None
+    stores: dict[str, Step] = {}  # the last one to each state space
+    loads: dict[str, list[Step]] = {}  # those from each state space that no store waits for
     for step in region:
         before: list[Step] = []
         for place in step.reads:
@@ -148,12 +149,13 @@ def _linked(region: Sequence[Step]) -> None:
             before += [reader for reader in readers.get(place, ()) if reader is not step]
             setters[place], readers[place] = step, []
         if step.loads is not None:
-            before += [store for store in stores if _meet(step.loads, store.stores)]
-            loads.append(step)
+            before += [store for space, store in stores.items() if _meet(step.loads, space)]
+            loads.setdefault(step.loads, []).append(step)
         if step.stores is not None:
-            before += [load for load in loads if _meet(load.loads, step.stores)]
-            before += stores[-1:]
-            stores.append(step)
+            for space in [each for each in loads if _meet(each, step.stores)]:
+                before += loads.pop(space)
+            before += [] if last is None else [last]
+            stores[step.stores] = last = step
         _follow(step, before)
 
 
@@ -163,6 +165,6 @@ def _follow(step: Step, before: Iterable[Step]) -> None:
         step.waits += 1
 
 
-def _meet(loaded: str | None, stored: str | None) -> bool:
+def _meet(loaded: str, stored: str) -> bool:
     """Return whether a load and a store may alias."""
     return loaded != "constant" and (not loaded or not stored or loaded == stored)

@@ -14,7 +14,7 @@ from tirx_mini.records import dataclass, replace
 
 from .blocks import Block
 from .loops import direct, reducible, with_locks
-from .syntax import Break, Continue, Exit, Flag, If, Loop, Node, SetFlag, Switch, Test
+from .syntax import Break, Continue, Exit, Flag, If, Instruction, Loop, Node, SetFlag, Switch, Test
 from .tree import Again, Before, Cases, Choice, Part, Repeat, Stop, To, tree
 
 DEEPEST = 12
@@ -85,6 +85,9 @@ class _Structuring:
         """
         out = _Guarded()
         for i, part in enumerate(parts):
+            if isinstance(part, Instruction):
+                out.add(part)
+                continue
             rest = parts[i + 1 :]
             if isinstance(part, (To, Again, Stop)):
                 nodes, flags = self._exit(part, fall, around)
@@ -102,7 +105,7 @@ class _Structuring:
                 if len(places) > 1:
                     self._choice(first, places, fall, around, depth, out)
                     break
-            nodes, flags = self._part(part, fall if last else frozenset(), around, depth, last)
+            nodes, flags = self._part(part, fall if last else frozenset(), around, depth)
             out.add(*nodes)
             out.escape(flags)
             if last:
@@ -110,9 +113,9 @@ class _Structuring:
         return out.nodes(), out.pending
 
     def _part(
-        self, part: Part, fall: frozenset[Place], around: _Around | None, depth: int, last: bool
+        self, part: Choice | Cases | Before | Repeat, fall: frozenset[Place], around: _Around | None, depth: int
     ) -> tuple[Sequence[Node], Mapping[Place, str]]:
-        """Convert one part that is not an exit."""
+        """Convert one part that contains others."""
         if isinstance(part, Choice):
             then, first = self.sequence(part.then, fall, around, depth + 1)
             orelse, second = self.sequence(part.orelse, fall, around, depth + 1)
@@ -123,10 +126,7 @@ class _Structuring:
             return (Switch(part.index, tuple(nodes for nodes, _ in arms), part.line, part.span),), flags
         if isinstance(part, Before):
             return self._before(part, fall, around, depth)
-        if isinstance(part, Repeat):
-            return self._loop(part, fall, around, depth)
-        assert not isinstance(part, (To, Again, Stop))
-        return (part,), {}
+        return self._loop(part, fall, around, depth)
 
     def _choice(
         self,

@@ -111,11 +111,15 @@ class _Tree:
         self.behind: dict[int, list[int]] = {}
         self.behind_loop: dict[int, list[int]] = {}
         self.follows: set[int] = set()
+        around_block: dict[int, list[int]] = {node: [] for node in order}
+        for head, body in self.loops.items():
+            for node in body:
+                around_block[node].append(head)
         dominator = dominators(graph, root)
         before = predecessors(graph)
         for node in order[1:]:
             above = dominator[node]
-            around = [head for head, body in self.loops.items() if above in body and node not in body]
+            around = [head for head in around_block[above] if node not in self.loops[head]]
             if around:
                 outermost = min(around, key=self.place.__getitem__)
                 self.behind_loop.setdefault(outermost, []).append(node)

@@ -18,6 +18,8 @@ _SIZES: Mapping[str, int] = MappingProxyType({
     "f16": 2, "bf16": 2, "s8": 1, "u8": 1, "tf32": 4, "f32": 4, "s32": 4,
 })  # fmt: skip
 _SHAPES = ("m16n16k16", "m32n8k16", "m8n32k16", "m16n16k8")
+_SWAPPED = "m8n32k16"
+"""The shape that is computed as the transposed product, of 32 rows and 8 columns."""
 _FACTORS = ("f16", "bf16", "s8", "u8", "tf32")
 _SUMS = ("f32", "s32", "f16")
 _LOCALS = (
@@ -36,10 +38,23 @@ def _written(statement: str) -> str:
     words, operands = opcode.split("."), _PARTS.findall(rest)
     shape = next((word for word in words if word in _SHAPES), "")
     made: list[str] | None = None
+    if shape == _SWAPPED:
+        shape, words, operands = "m32n8k16", _transposed(words), _swapped(words, operands)
     if shape and "satfinite" not in words:
         sizes = _Sizes(*map(int, re.findall(r"\d+", shape)))
         made = _product(words, sizes, operands) if words[1] == "mma" else _moved(words, sizes, operands)
     return statement if made is None else "{ " + _LOCALS + " ".join(made) + " }"
+
+
+def _transposed(words: Sequence[str]) -> list[str]:
+    """Return the opcode of the transposed matrices: what is in rows is in columns, and A is B."""
+    other = {"row": "col", "col": "row", **({"a": "b", "b": "a"} if words[1] == "load" else {})}
+    return [other.get(word, word) for word in words]
+
+
+def _swapped(words: Sequence[str], operands: list[str]) -> list[str]:
+    """Return the operands of a product of transposed matrices."""
+    return [operands[0], operands[2], operands[1], operands[3]] if words[1] == "mma" else operands
 
 
 @dataclass(frozen=True)
@@ -173,7 +188,7 @@ def _product(words: Sequence[str], sizes: _Sizes, operands: Sequence[str]) -> li
     types = [word for word in words if word in _SIZES]
     if len(types) == 2:
         types = [types[0], "f16", "f16", types[1]]
-    if len(types) != 4 or types[0] != types[3] or types[0] not in _SUMS or sizes.m == 8:
+    if len(types) != 4 or types[0] != types[3] or types[0] not in _SUMS:
         return None
     d, a, b, c = ([each.strip() for each in part.strip("{}").split(",")] for part in operands)
     size = _SIZES[types[1]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import Binary, Cast, Const, Expr, Select, Special, Unary
+from tirx_mini.ir import Binary, Cast, Const, Expr, Select, Special, Unary, Var
 
 from ..machine import LANES
 
@@ -20,26 +20,35 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
 _UNARY: Mapping[str, Callable[[Any], Any]] = {"-": np.negative, "~": np.invert, "not": np.logical_not}
 
 
-def thread_values(expr: Expr, warps: int) -> np.ndarray | None:
-    """Return the value of `expr` in each thread, broadcastable to [warps, 32]; None if it depends on more."""
+def thread_values(
+    expr: Expr, warps: int, variable: Callable[[Var], np.ndarray | None] = lambda var: None
+) -> np.ndarray | None:
+    """Return the value of `expr` in each thread, broadcastable to [warps, 32]; None if it depends on more.
+
+    variable: the value of a variable in each thread.
+    """
     if isinstance(expr, Const):
         return np.asarray(expr.value)
+    if isinstance(expr, Var):
+        return variable(expr)
     if isinstance(expr, Special):
         if expr.name == "threadIdx.x":
             return np.arange(warps * LANES).reshape(warps, LANES)
         return np.arange(warps)[:, None] if expr.name == "warp_id_in_cta" else None
     if isinstance(expr, Cast):
-        return thread_values(expr.value, warps) if expr.dtype.is_integer or expr.dtype.is_bool else None
+        known = expr.dtype.is_integer or expr.dtype.is_bool
+        return thread_values(expr.value, warps, variable) if known else None
     if isinstance(expr, Binary) and expr.op in _BINARY:
-        a, b = thread_values(expr.a, warps), thread_values(expr.b, warps)
+        a = thread_values(expr.a, warps, variable)
+        b = None if a is None else thread_values(expr.b, warps, variable)
         if a is None or b is None or (expr.op in ("//", "%") and not np.all(b)):
             return None
         return np.asarray(_BINARY[expr.op](a, b))
     if isinstance(expr, Unary):
-        value = thread_values(expr.value, warps)
+        value = thread_values(expr.value, warps, variable)
         return None if value is None else np.asarray(_UNARY[expr.op](value))
     if isinstance(expr, Select):
-        parts = [thread_values(part, warps) for part in (expr.cond, expr.a, expr.b)]
+        parts = [thread_values(part, warps, variable) for part in (expr.cond, expr.a, expr.b)]
         return None if any(part is None for part in parts) else np.where(*parts)  # type: ignore[call-overload]
     return None
 

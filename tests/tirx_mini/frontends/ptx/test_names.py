@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tirx_mini.diagnose import Finding, Report
+from tirx_mini.frontends.ptx.element_types import with_element_types
 from tirx_mini.frontends.ptx.kernel import kernel
 from tirx_mini.frontends.ptx.names import parameters_in, plain_name
+from tirx_mini.frontends.ptx.origins import ANYWHERE, origins_of
 from tirx_mini.frontends.ptx.reader import read
+from tirx_mini.frontends.ptx.registers import instructions
 from tirx_mini.frontends.ptx.syntax import Kernel
 from tirx_mini.frontends.ptx.words import in_words_of
 
@@ -79,8 +82,25 @@ def test_arrays_of_bytes_have_the_type_of_their_accesses(accesses: tuple[str, ..
         ".shared .align 16 .b8 s[64];\n.entry k() { .reg .b64 %rd1; .reg .f32 %f1; .reg .b32 %r1; .reg .b16 %h1;"
         f" mov.u64 %rd1, s; {' '.join(f'{each};' for each in accesses)} ret; }}"
     )
-    (variable,) = found.variables
+    flat = tuple(instructions(found.body))
+    (variable,) = with_element_types(found.variables, flat, origins_of(flat, {}))
     assert (variable.type, variable.shape) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("mov.u64 %d1, s; add.u64 %d3, %d1, %d2;", {"s"}),
+        ("mov.u64 %d1, s; ld.global.u64 %d2, [%d4]; add.u64 %d3, %d1, %d2;", {"s"}),  # what is loaded is a number
+        ("ld.global.u64 %d2, [%d4]; add.u64 %d3, %d2, 8;", {ANYWHERE}),
+        ("mov.u64 %d1, s; ld.global.u64 %d1, [%d4]; add.u64 %d3, %d1, 8;", {"s", ANYWHERE}),
+        ("add.u64 %d3, %d1, 8; mov.u64 %d1, %d2; mov.u64 %d2, s;", {"s"}),  # as around a loop
+        ("mov.u64 %d1, s; mul.lo.u64 %d3, %d1, 2;", set()),
+    ],
+)
+def test_what_an_address_may_point_into(code: str, expected: set[str]) -> None:
+    found = of(f".shared .b8 s[64];\n.entry k() {{ .reg .b64 %d<9>; {code} ret; }}")
+    assert origins_of(tuple(instructions(found.body)), {}).get("%d3", set()) == expected
 
 
 def test_parameters_of_calls_become_registers() -> None:

@@ -15,6 +15,8 @@ from tirx_mini.course import KernelFileError, LaunchText
 from tirx_mini.frontends.ptx.files import PtxFiles
 from tirx_mini.frontends.ptx.programs import runs_on
 from tirx_mini.ir import TirxError
+from tirx_mini.runtime import ToolchainError
+from tirx_mini.runtime.toolchain import assembler
 from tools.pages import DOCS
 
 SCALE = """\
@@ -245,6 +247,67 @@ def test_check_takes_a_file_of_ptx(
     assert "error[TX301]" in out and "scale.ptx:11:1" in out
     file.write_text(SCALE.replace("ret;", "vadd.u32.u32.u32 %r1, %r1, %r1;\nret;"))
     assert main(["check", str(file), *launch]) == 3
+
+
+@pytest.mark.compiler
+def test_inspect_shows_a_kernel_of_cuda_at_each_stage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("reduce.cu").write_text(REDUCE)
+
+    def shown(*arguments: str) -> str:
+        assert main(["inspect", *arguments, "--gpu", "h100"]) == 0
+        return capsys.readouterr().out
+
+    text = shown("reduce.cu:reduce")
+    assert ".target sm_90a" in text and "_Z6reducePKfPfi(" in text and "bar.sync" in text
+    assert shown("reduce.cu:reduce", "--optimize") != text
+    assert "def reduce(" in (ir := shown("--stage", "tir", "reduce.cu:reduce", *LAUNCH)) and "Tx.ptx.bar.sync" in ir
+    sass = shown("reduce.cu:twice<float>", "--stage", "sass")
+    assert ".text._Z5twiceIfEvPT_ " in sass and "_Z6reduce" not in sass and "// sm_90a: " in sass
+    Path("reduce.ptx").write_text(text)
+    assert shown("reduce.ptx:reduce") == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scale.ptx", "--stage", "tir"], "scale.ptx does not say how it is launched: give its launch, as in --args"),
+        (["scale.ptx:other"], "there is no kernel other: the module has scale"),
+        (["nowhere.cu:k", "--stage", "sass"], "nowhere.cu does not exist"),
+        (["program.py"], "program.py is a Python program: only kernels in .cu and .ptx files have stages"),
+        (["scale.ptx", "--stage", "sass", "--gpu", "t1000"], "unknown GPU 't1000'"),
+    ],
+)
+def test_bad_input_of_inspect(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("scale.ptx").write_text(SCALE)
+    Path("program.py").write_text("@triton.jit\ndef program(): ...\n")
+    assert main(["inspect", *arguments]) == 2
+    found = capsys.readouterr()
+    assert found.err.startswith(f"error: {message}") and found.err.count("\n") == 1 and not found.out
+
+
+@pytest.mark.compiler
+def test_inspect_assembles_ptx(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        assembler()
+    except ToolchainError:
+        pytest.skip("ptxas is in no package that the tests install")
+    monkeypatch.chdir(tmp_path)
+    file = Path("scale.ptx")
+    file.write_text(SCALE)
+    assert main(["inspect", str(file), "--stage", "sass", "-o", "scale.sass"]) == 0
+    assert "st.global 1" in Path("scale.sass").read_text() and not capsys.readouterr().out
+    file.write_text(SCALE.replace("ret;", "wrong;"))
+    assert main(["inspect", str(file), "--stage", "sass"]) == 1
+    assert re.search(r"the assembler \(ptxas\) rejects this: line \d+: ", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -250,3 +250,10 @@ def test_a_mistake_is_one_sentence_with_its_line(text: str, message: str, line: 
     found = error(text)
     assert message in found.diagnostic.message
     assert found.span is not None and found.span.line == line
+
+
+def test_many_blank_lines_cost_nothing() -> None:
+    """Blanked debug sections are such lines: a search of each of them for the next word would take minutes."""
+    blank = "\n" * 300_000
+    found = module(f'{blank}.file 1 "k.cu"{blank}\n.entry k() {{ .loc 1 2 3\n ret; }}{blank}')
+    assert dict(found.files) == {1: "k.cu"} and [each.name for each in found.functions] == ["k"]

@@ -48,13 +48,17 @@ def stored(matrix: np.ndarray, layout: str) -> np.ndarray:
         ("m16n16k16", "f16", "f32", (8, 8, 8)), ("m16n16k16", "f16", "f16", (8, 8, 4)),
         ("m16n16k16", "bf16", "f32", (4, 4, 8)), ("m16n16k16", "s8", "s32", (2, 2, 8)),
         ("m16n16k16", "u8", "s32", (2, 2, 8)), ("m16n16k8", "tf32", "f32", (4, 4, 8)),
-        ("m32n8k16", "f16", "f32", (8, 8, 8)),
+        ("m32n8k16", "f16", "f32", (8, 8, 8)), ("m8n32k16", "f16", "f32", (8, 8, 8)),
+        ("m8n32k16", "f16", "f16", (8, 8, 4)), ("m8n32k16", "bf16", "f32", (2, 8, 8)),
+        ("m8n32k16", "u8", "s32", (1, 4, 8)),
     ],
 )  # fmt: skip
 def test_a_product_of_fragments(
     shape: str, factor: str, total: str, counts: tuple[int, int, int], layouts: tuple[str, str, str]
 ) -> None:
-    m, n, k = {"m16n16k16": (16, 16, 16), "m16n16k8": (16, 16, 8), "m32n8k16": (32, 8, 16)}[shape]
+    m, n, k = {"m16n16k16": (16, 16, 16), "m16n16k8": (16, 16, 8), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}[
+        shape
+    ]
     rng = np.random.default_rng(0)
     low = 0 if factor == "u8" else -4
     a, b, c = (rng.integers(low, 5, size) for size in ((m, k), (k, n), (m, n)))
