@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from tirx_mini.ir import TirxError
 
+from .accumulators import in_place, one_by_one
 from .blocks import blocks
 from .element_types import with_element_types
 from .inline import inlined
@@ -38,10 +39,12 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     """
     entry = entry_of(module, name)
     flat = in_registers(inlined(module, entry))
+    if "debug" in module.target:
+        flat = one_by_one(flat)
     entry, flat, variables = readable(entry, flat, module.variables, parameters)
     instructions = (each for each in flat.code if isinstance(each, Instruction))
     variables = with_element_types(variables, instructions)
-    body, flags = structured(blocks(flat))
+    body, flags = structured(in_place(blocks(flat), flat.registers))
     return Kernel(
         entry.name,
         entry.parameters,
