@@ -29,10 +29,10 @@ import tirx_mini
 from tirx_mini.arguments import TensorMap
 from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.ending import command
-from tirx_mini.frontends.ptx.cuda import FAITHFUL
 from tirx_mini.frontends.ptx.headers import HEADERS
 from tirx_mini.frontends.ptx.programs import read_ptx
 from tirx_mini.frontends.ptx.registers import instructions
+from tirx_mini.frontends.ptx.texts import Role
 from tirx_mini.ir import TensorMap as Encoded
 from tirx_mini.passes import lower
 from tirx_mini.runtime import compile_ptx, emit
@@ -41,7 +41,7 @@ BOUND_S = 1.0
 COUNT = 5_000
 SIZE = 512
 LADDERS = {"sm90": "sm_90a", "sm100": "sm_100a"}
-FLAGS = {"min": (FAITHFUL,), "O3": (), "-G": ("--device-debug",)}
+FLAGS = {"min": Role.ASYNCHRONOUS.flags, "O3": Role.TIME.flags, "-G": Role.ORDINARY.flags}
 UNROLLED = """
 __global__ void unrolled(const float* A, const float* B, float* C, int n) {
   __shared__ float a[16][64], b[16][64];

@@ -40,6 +40,7 @@ ELSEWHERE = {
     ("CONTRIBUTING.md", "diff"): "tests/project/test_contributing.py",
     ("docs/findings.md", "python"): "tests/tirx_mini/course/test_book.py",
     ("docs/findings.md", "diff"): "tests/tirx_mini/course/test_book.py",
+    ("docs/findings.md", "cuda"): "tests/tirx_mini/course/test_book.py",
     ("docs/language.md", "python"): "tests/tirx_mini/script/test_language_page.py",
     ("docs/cuda.md", "cuda"): "tests/tirx_mini/codegen/test_cuda_page.py",
 }

@@ -106,7 +106,7 @@ def add_launch_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--smem", type=positive, default=0, metavar="N", help="bytes of dynamic shared memory")
     group.add_argument("-D", "--define", action="append", default=[], metavar="NAME=VALUE", help="a macro of CUDA C++")
     group.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="a folder for #include")
-    group.add_argument("--optimize", action="store_true", help="compile CUDA C++ as for a GPU, and predict that time")
+    group.add_argument("--optimize", action="store_true", help="check CUDA C++ in its optimised text alone")
 
 
 def launch_of(options: argparse.Namespace) -> LaunchText:

@@ -17,8 +17,7 @@ from .stage_output import show_text
 DESCRIPTION = """\
 A kernel of PTX or CUDA C++ as PTX, as the IR that the simulator executes, or as machine code. No GPU is needed.
 
-    {prog} kernel.cu:reduce                 the PTX that is simulated
-    {prog} kernel.cu:reduce --optimize      the PTX that a GPU would execute
+    {prog} kernel.cu:reduce                 the PTX that a GPU executes
     {prog} kernel.cu:reduce --stage sass    the machine code and the counts of its instructions
     {prog} kernel.cu:reduce --stage tir --args "float32[1024], float32[8], 1024" --grid 8 --block 128
 """

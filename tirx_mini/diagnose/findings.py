@@ -105,6 +105,7 @@ class Report(Displayed):
     schedules: the number of schedules run.
     seed: the seed that replays the worst finding.
     right: whether the results are right, if they were compared; None in a report of the simulator alone.
+    unchecked: sentences about texts of the program that could not be checked.
     sampled: a sentence about the partial runs behind an extrapolated time; "" if the whole launch was run.
     proof: for a run that is ok, its guarantee for other orders of its events; None without checks.
     bound: the performance bound of a completed run with a timeline; None for any other.
@@ -125,6 +126,7 @@ class Report(Displayed):
     right: bool | None = None
     proof: Proof | None = None
     unwritten: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     bound: Bound | None = None
     sampled: str = ""
     yours: str = ""
@@ -241,7 +243,7 @@ class Report(Displayed):
             head += f"\n{self.proof}"
         if self.bound is not None and not self.errors:
             head += f"\n{self.bound}"
-        head += "".join(f"\n{sentence}" for sentence in self.unwritten)
+        head += "".join(f"\n{sentence}" for sentence in (*self.unchecked, *self.unwritten))
         pages = [finding.diagnostic.render() for finding in self.causes]
         if self.consequences:
             lines = [f"{f.severity}[{f.code}] {f.span.user if f.span else ''}: {f.message}" for f in self.consequences]

@@ -62,6 +62,12 @@ def partial_cluster(fact: PartialCluster) -> Explanation:
 
 NAN_RESULT = Kind("nan-result", "TX503", "fault", "A result is NaN only where an argument or the arithmetic makes it.")
 
+DIFFERING_RESULTS = Kind(
+    "differing-results", "TX504", "fault", "A kernel computes the same however far its compiler optimises it.",
+    "PTX ISA: memory consistency model",
+)  # fmt: skip
+"""Of a CUDA source, whose texts a front end compares."""
+
 
 @explains(NanResult, NAN_RESULT)
 def nan_result(fact: NanResult) -> Explanation:

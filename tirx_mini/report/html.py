@@ -56,6 +56,7 @@ def report_html(report: Report, wrong: Finding | None = None) -> str:
     parts = [f"<p>{name}: {_strong(verdict, accent)}{escape(after_verdict(report, wrong))}</p>"]
     if report.timing is not None:
         parts.append(f"<p>{_soft(_sentence(report.timing.parts))}</p>")
+    parts += [_labelled("note", sentence) for sentence in report.unchecked]
     if wrong is None:
         parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.verdict == "clock":

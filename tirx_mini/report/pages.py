@@ -48,6 +48,7 @@ def report_page(report: Report, wrong: Finding | None = None, everything: bool =
         parts.append(Text(report.timing.parts, style="dim"))
     if report.sampled:
         parts.append(Text(report.sampled, style="dim"))
+    parts += [_labelled("note", sentence) for sentence in report.unchecked]
     if wrong is None:  # its page has them
         parts += [_labelled("note", sentence) for sentence in report.unwritten]
     if report.outlook:

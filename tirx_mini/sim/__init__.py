@@ -9,6 +9,7 @@ above them `gpu.py`, which puts a GPU together, and `run.py`, which executes a k
 the facts into findings.
 """
 
+from .arguments import from_torch
 from .budget import BUDGET, BudgetExceeded, GridOverBudget, MemoryOverBudget
 from .doubts import Doubt, Ends, Late, OpenOrder
 from .engines import (
@@ -206,7 +207,8 @@ __all__ = [
     "CopyOutOfShared", "CopyTooLarge", "CountingBarrier", "CountingWait", "covered", "CtaTime", "DEFAULT_LIMIT",
     "DivisionByZero", "Doubt", "EarlyAccess", "EarlySignal", "ElementOutOfBounds", "EndlessLoop", "Ends", "Entry",
     "Event", "Extent", "Fact", "Fault", "ForeignBarrier", "ForeignCopyBarrier", "ForeignLoadBarrier",
-    "ForeignStoreSource", "FreedTwice", "FreshWait", "GlobalMemory", "Gpu", "GridBarrierWait", "GridNotResident",
+    "ForeignStoreSource", "FreedTwice", "FreshWait", "from_torch", "GlobalMemory",
+    "Gpu", "GridBarrierWait", "GridNotResident",
     "GridOverBudget", "GridTooLarge", "GroupOfOtherThread", "Hazard", "HazardKind", "HoldingClock", "ImplicitTmemLane",
     "IncompletePhase",
     "Interval", "LaneHazard", "LANES", "LanesDiffer", "LanesDisagree", "LanesWait",

@@ -102,12 +102,14 @@ def _array(func: PrimFunc, index: int, arg: object) -> np.ndarray:
     check_type(func, index, array)
     check_contiguous(func, index, array)
     if tensor:
-        return _from_torch(array)
+        return from_torch(array)
     check_writeable(func, index, array)
     return array
 
 
-def _from_torch(tensor: Any) -> np.ndarray:
+def from_torch(value: object) -> np.ndarray:
+    """Return a tensor of the host as an array that shares its memory."""
+    tensor: Any = value
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in _BITS:
         return tensor.detach().numpy()

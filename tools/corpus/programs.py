@@ -129,6 +129,8 @@ def book() -> Iterator[Program]:
 
     for code, section in findings_book().sections.items():
         for example in section.examples:
+            if example.language == "cuda":  # is no kernel of this language
+                continue
             yield Program(f"book {code}", partial(kernel, code), arguments, (option(example, "gpu", "b200"),))
 
 

@@ -50,7 +50,7 @@ def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("unknown", "listed"),
     [
-        ("TX599", ["TX501", "TX502", "TX503"]),
+        ("TX599", ["TX501", "TX502", "TX503", "TX504"]),
         ("fence", ["TX202", "TX203", "TX205", "TX211"]),
         ("TX999", list(codes())),
         ("nonsense", list(codes())),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.kernels_ref.edits import ROOT, SHAPES, SMS
 from tirx_mini.course import Example, check_kernel, findings_book, load_kernels, load_module
 from tirx_mini.diagnose import Finding, codes, failed
+from tirx_mini.frontends.ptx.cuda import read_cuda
 from tirx_mini.ir import PrimFunc, TirxError
 
 BOOK = findings_book()
@@ -74,6 +76,8 @@ def reference_of(example: Example) -> str:
 
 def found(example: Example, folder: Path) -> list[Finding]:
     """What is found in an example, worst first."""
+    if example.language == "cuda":
+        return list(read_cuda(example.text).entry().simulate([np.zeros(32, np.int32)], grid=1, block=32).findings)
     try:
         kernel = kernel_of(example, folder)
     except TirxError as error:
@@ -90,7 +94,17 @@ def test_the_sections_without_an_example_are_those_that_the_compiler_comes_befor
     assert {code for code, section in BOOK.sections.items() if not section.examples} == UNREACHED
 
 
-@pytest.mark.parametrize("code", sorted(set(codes()) - UNREACHED))
+def needs_compiler(code: str) -> bool:
+    return any(example.language == "cuda" for example in BOOK.sections[code].examples)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(code, marks=[pytest.mark.compiler] if needs_compiler(code) else [])
+        for code in codes() if code not in UNREACHED
+    ],
+)  # fmt: skip
 def test_the_example_of_a_section_leads_to_its_code(code: str, tmp_path: Path) -> None:
     (example,) = BOOK.sections[code].examples
     findings = found(example, tmp_path)

@@ -136,6 +136,17 @@ if lane == 0:
         T.ptx["nanosleep.u32"](20)
     D[bx] = 1.0
 """
+CARRIED = """
+if lane == 0:
+    seen: T.uint32 = T.uint32(0)
+    tries: T.int32 = 0
+    following: T.int32 = 0
+    while tries < 50:
+        seen = T.ptx.ld(F.ptr_to([39]), sem="relaxed", scope="gpu")
+        following = tries + 1
+        tries = following
+    D[bx] = 1.0
+"""
 COPIED = """
 words = T.alloc_shared((4,), "uint32", align=16)
 done = T.alloc_shared((1,), "uint64")
@@ -170,6 +181,7 @@ RIGHT = {
     ),
     "for a lock that all give back": (LOCK.format(keeps=-1), 40),
     "and gives up": (GAVE_UP, 40),
+    "and counts through another variable": (CARRIED, 40),
     "for its own count": (COUNTED, 40),
     "for slow work": (SLOW, 40),
 }  # fmt: skip

@@ -87,7 +87,7 @@ class _Binding:
 
     def add(self, number: int, parameter: Declaration, arg: object) -> None:
         size, name = size_of(parameter), parameter.name
-        shown = self._shown(number, name)
+        shown = shown_name(number, name)
         if isinstance(arg, TensorMap):
             if size != 128:
                 raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: it is not a tensor map")
@@ -104,15 +104,11 @@ class _Binding:
             raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes, but {len(data)} are given")
         self.constants[name] = data + bytes(size - len(data))
 
-    def _shown(self, number: int, name: str) -> str:
-        """Return the parameter's name for messages, shortened if NVVM generated it."""
-        return f"param_{number}" if re.fullmatch(r".*_param_\d+", name) else name
-
     def _packed(self, parameter: Declaration, shown: str, values: Sequence[object]) -> bytes:
         """Return the bytes of a struct argument, with each value aligned to its own size."""
         data = b""
         for place, value in enumerate(values):
-            width = POINTER_BYTES if _is_array(value) else np.asarray(value).dtype.itemsize
+            width = POINTER_BYTES if is_array(value) else np.asarray(value).dtype.itemsize
             if type(value) in (int, float):
                 width = 4
             data += bytes(-len(data) % width)
@@ -123,9 +119,9 @@ class _Binding:
         """Return the bytes of the value at `offset` in a parameter; pointers are encoded as zeros."""
         if isinstance(arg, (bytes, bytearray)):
             return bytes(arg)
-        if _is_array(arg) and (size != POINTER_BYTES or (parameter.shape and not offset)) and arg.nbytes == size:
+        if is_array(arg) and (size != POINTER_BYTES or (parameter.shape and not offset)) and arg.nbytes == size:
             return np.asarray(arg).tobytes()
-        if _is_array(arg):
+        if is_array(arg):
             if size != POINTER_BYTES:
                 raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes: pass a number, not an array")
             self.pointers[parameter.name].append((offset, offset + size, self._array(shown, arg)))
@@ -154,7 +150,7 @@ class _Binding:
     def _table(self, shown: str, arrays: Sequence[Any]) -> np.ndarray:
         """Return the array of the pointers to arrays; None is a null pointer."""
         table = np.zeros(max(1, len(arrays)), np.uint64)
-        names = [self._array(f"{shown}_{place}", each) if _is_array(each) else "" for place, each in enumerate(arrays)]
+        names = [self._array(f"{shown}_{place}", each) if is_array(each) else "" for place, each in enumerate(arrays)]
         self.tables.append((table[: len(arrays)], tuple(names)))
         return table
 
@@ -170,5 +166,10 @@ class _Binding:
         return shown
 
 
-def _is_array(value: object) -> bool:
+def shown_name(number: int, name: str) -> str:
+    """Return a parameter's name for messages, shortened if NVVM generated it."""
+    return f"param_{number}" if re.fullmatch(r".*_param_\d+", name) else name
+
+
+def is_array(value: object) -> bool:
     return is_tensor(value) or (isinstance(value, np.ndarray) and not isinstance(value, np.generic))

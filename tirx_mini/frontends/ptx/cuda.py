@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
+from typing import Any
 
-from tirx_mini.hardware import DEFAULT_ARCH
+from tirx_mini.diagnose import Report
+from tirx_mini.hardware import DEFAULT_ARCH, GpuSpec
+from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import dataclass
-from tirx_mini.runtime import compile_cubin, compile_ptx
+from tirx_mini.runtime import compile_cubin
 
+from .differing import differing
 from .headers import HEADERS
 from .locations import kept_lines
-from .programs import PtxModule
-from .reader import read
+from .merging import merged
+from .programs import Dims, Entry, PtxModule
+from .results import Difference, stores_to
+from .runs import Run, run_each
+from .texts import Role, Source, Text, texts_of
 
-FAITHFUL = "--Ofast-compile=min"
-"""Optimises so little that accesses stay where the source has them, and that asynchronous results are not touched."""
+_CHECKED = (Role.TIME, Role.ASYNCHRONOUS, Role.ORDINARY, Role.VALUES)
 
 
 def read_cuda(
@@ -30,21 +36,25 @@ def read_cuda(
 ) -> PtxModule:
     """The module that CUDA C++ is compiled to. Findings are at the lines of the source. No GPU is needed.
 
+    The module is the text of an optimising compiler, which is what a GPU executes. A simulation also checks two texts
+    with less optimisation, which keep the accesses that race, and compares the values that all of them compute.
+
     source: the text, or a `Path` of the file that has it.
     arch: as in "sm_90a".
     names: kernels by their C++ names. Instances of templates, such as "scale<float>", must be given.
     include: further folders for ``#include``, besides the folder of the file.
     define: macros, ``{"N": "4"}`` or ``["N=4"]``.
-    optimize: compile as for a GPU. By default the compiler keeps each access of the source, since it may drop the very
-        ones that race.
+    optimize: simulate the optimised text alone.
 
     Raises `TirxError` at the line that NVRTC rejects, and `ToolchainError` if NVRTC is not installed.
     """
-    unit = _Unit.of(source, include, define, optimize)
-    ptx, lowered = compile_ptx(unit.text, unit.name, arch, unit.flags, names, HEADERS)
-    name = unit.name
-    ptx = re.sub(rf'"[^"\n]*{re.escape(name)}"', lambda _: f'"{name}"', ptx)  # NVRTC puts the folder in front
-    return PtxModule(read(ptx), ptx, tuple(lowered.items()), unit.text)
+    roles = (Role.TIME,) if optimize else _CHECKED
+    texts = texts_of(_source(source, arch, names, include, define), roles)
+    optimised = texts[Role.TIME]
+    assert isinstance(optimised, Text)
+    others = {role: found for role, found in texts.items() if role is not Role.TIME}
+    module = optimised.module
+    return CudaModule(module.module, module.text, module.names, module.source, others)
 
 
 def cubin_of(
@@ -54,35 +64,96 @@ def cubin_of(
     names: Sequence[str] = (),
     include: Sequence[str | Path] = (),
     define: Mapping[str, str] | Sequence[str] = (),
-    optimize: bool = False,
 ) -> bytes:
     """Return the binary of a module of CUDA C++. The arguments and errors are those of `read_cuda`."""
-    unit = _Unit.of(source, include, define, optimize)
-    return compile_cubin(unit.text, unit.name, arch, unit.flags, names, HEADERS)
+    found = _source(source, arch, names, include, define)
+    return compile_cubin(found.text, found.file, arch, (*Role.TIME.flags, *found.flags), names, HEADERS)
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """A text of CUDA C++, its name in messages, and the options of its compilation."""
+def _source(
+    source: str | Path,
+    arch: str,
+    names: Sequence[str],
+    include: Sequence[str | Path],
+    define: Mapping[str, str] | Sequence[str],
+) -> Source:
+    folders = [Path(each) for each in include]
+    if isinstance(source, Path):
+        text, name = source.read_text(encoding="utf-8"), str(source.resolve())
+        folders.insert(0, source.resolve().parent)
+    else:
+        text, name = source, kept_lines(source, "cuda")
+    macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
+    flags = (
+        *(f"--include-path={folder}" for folder in folders),
+        *(f"--define-macro={macro}" for macro in macros),
+    )
+    return Source(text, name, arch, flags, tuple(names))
 
-    text: str
-    name: str
-    flags: tuple[str, ...]
 
-    @staticmethod
-    def of(
-        source: str | Path, include: Sequence[str | Path], define: Mapping[str, str] | Sequence[str], optimize: bool
-    ) -> _Unit:
-        folders = [Path(each) for each in include]
-        if isinstance(source, Path):
-            text, name = source.read_text(encoding="utf-8"), str(source.resolve())
-            folders.insert(0, source.resolve().parent)
-        else:
-            text, name = source, kept_lines(source, "cuda")
-        macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
-        flags = (
-            *(() if optimize else (FAITHFUL,)),
-            *(f"--include-path={folder}" for folder in folders),
-            *(f"--define-macro={macro}" for macro in macros),
-        )
-        return _Unit(text, name, flags)
+@dataclass(frozen=True, eq=False)
+class CudaModule(PtxModule):
+    """The optimised text of a CUDA source. others: the texts for other questions, or why there is none."""
+
+    others: Mapping[Role, Text | TirxError] = field(default_factory=dict[Role, "Text | TirxError"])
+
+    def entry(self, name: str = "") -> Entry:
+        found = PtxModule.entry(self, name)
+        others = {role: _entry(text, name) for role, text in self.others.items()}
+        return CudaEntry(found.module, found.function, found.name, found.parameters, others)
+
+
+def _entry(text: Text | TirxError, name: str) -> Entry | TirxError:
+    """Return a kernel of a text, or the error of a text that cannot be read."""
+    try:
+        return text if isinstance(text, TirxError) else text.module.entry(name)
+    except TirxError as error:
+        return error
+
+
+@dataclass(frozen=True, eq=False)
+class CudaEntry(Entry):
+    """A kernel of a CUDA source. others: the same kernel in the other texts, or why there is none."""
+
+    others: Mapping[Role, Entry | TirxError] = field(default_factory=dict[Role, "Entry | TirxError"])
+
+    def simulate(
+        self,
+        args: Sequence[object],
+        *,
+        grid: Dims,
+        block: Dims,
+        cluster: Dims | None = None,
+        smem: int = 0,
+        gpu: str | GpuSpec | None = None,
+        **options: Any,
+    ) -> Report:
+        own = Entry(self.module, self.function, self.name, self.parameters)
+
+        def launch(entry: Entry, given: Sequence[object], **changed: object) -> Report:
+            more = {**options, **changed}
+            return entry.simulate(given, grid=grid, block=block, cluster=cluster, smem=smem, gpu=gpu, **more)
+
+        if not self.others or not options.get("checks", True) or not options.get("data", True):
+            return launch(own, args)
+        entries = {role: each for role, each in self.others.items() if isinstance(each, Entry)}
+        runs = run_each({Role.TIME: own, **entries}, args, launch)
+        missing = {
+            role: each.diagnostic.message for role, each in self.others.items() if isinstance(each, TirxError)
+        } | _incomplete(runs)
+        runs = {role: run for role, run in runs.items() if role not in missing}
+
+        def stores(role: Role, found: Difference) -> Sequence[Span]:
+            lowered = entries[role].lowered(args, grid=grid, block=block, cluster=cluster, smem=smem)
+            return stores_to(lowered, found.name)
+
+        finding = differing(runs, own, stores)
+        return merged({role: run.report for role, run in runs.items()}, missing, finding)
+
+
+def _incomplete(runs: Mapping[Role, Run]) -> dict[Role, str]:
+    """Return why texts were not simulated to their ends, where the optimised one was."""
+    reports = {role: run.report for role, run in runs.items() if run.report.verdict == "incomplete"}
+    if Role.TIME in reports:
+        return {}
+    return {role: report.findings[0].message for role, report in reports.items()}

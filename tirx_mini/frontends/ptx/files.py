@@ -72,13 +72,15 @@ def read_module(path: Path, name: str, launch: LaunchText, gpu: str | None) -> P
         raise KernelFileError(f"{path} does not exist")
     if path.suffix == ".ptx":
         return read_ptx(path.read_text(encoding="utf-8", errors="replace"), file=str(path))
-    return read_cuda(path, arch=gpu_spec(gpu or DEFAULT_GPU).arch, **_compilation(name, launch))
+    return read_cuda(
+        path, arch=gpu_spec(gpu or DEFAULT_GPU).arch, optimize=launch.optimize, **_compilation(name, launch)
+    )
 
 
 def _compilation(name: str, launch: LaunchText) -> dict[str, Any]:
     """Return the options of `read_cuda` for a kernel."""
     names = (name,) if "<" in name or "::" in name else ()
-    return {"names": names, "include": launch.include, "define": launch.define, "optimize": launch.optimize}
+    return {"names": names, "include": launch.include, "define": launch.define}
 
 
 def _sizes(program: str, launch: LaunchText) -> dict[str, tuple[int, ...]]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from tirx_mini.ir import TirxError
 
+from .accumulators import in_place, one_by_one
 from .blocks import blocks
 from .inline import inlined
 from .names import readable
@@ -37,8 +38,10 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     """
     entry = entry_of(module, name)
     flat = in_registers(inlined(module, entry))
+    if "debug" in module.target:
+        flat = one_by_one(flat)
     entry, flat, variables = readable(entry, flat, module.variables, parameters)
-    body, flags = structured(blocks(flat))
+    body, flags = structured(in_place(blocks(flat), flat.registers))
     return Kernel(
         entry.name,
         entry.parameters,

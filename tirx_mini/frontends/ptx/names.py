@@ -10,7 +10,7 @@ from tirx_mini.records import replace
 from .flat import Flat, with_names
 from .syntax import Declaration, Function, Instruction
 
-_LOCAL = re.compile(r"_ZZ.*?E(\d+)(\w+?)(?:_\d+|__\d+_)?\Z")
+_LOCAL = re.compile(r"_ZZ.*?E(\d+)(\w+?)(?:_\d+|__\d+_)?(?:_\$_\d+)?\Z")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 

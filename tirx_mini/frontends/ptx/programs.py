@@ -107,7 +107,7 @@ class Entry:
 
     def simulate(
         self,
-        args: Sequence[Any],
+        args: Sequence[object],
         *,
         grid: Dims,
         block: Dims,

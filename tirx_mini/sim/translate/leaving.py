@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from tirx_mini.ir import (
+    Bind,
     Break,
+    Buffer,
     BufferLoad,
     BufferStore,
     Call,
@@ -16,6 +18,7 @@ from tirx_mini.ir import (
     If,
     Seq,
     Stmt,
+    Var,
     While,
     children,
     walk,
@@ -88,8 +91,35 @@ def _looks(call: Call) -> bool:
 
 
 def counts(loop: While | For) -> bool:
-    """Return whether an iteration updates a variable from its own value, as a counter does."""
-    stores = [node for node in walk(loop) if isinstance(node, BufferStore) and node.buffer.scope == "local"]
-    return any(
-        isinstance(node, BufferLoad) and node.buffer is store.buffer for store in stores for node in walk(store.value)
-    )
+    """Return whether an iteration updates a variable from its own value, as a counter does, directly or through other
+    variables of the loop."""
+    sources: dict[Var | Buffer, set[Var | Buffer]] = {}
+    for node in walk(loop):
+        if isinstance(node, Bind):
+            sources.setdefault(node.var, set()).update(_variables(node.value))
+        elif isinstance(node, BufferStore) and node.buffer.scope == "local":
+            sources.setdefault(node.buffer, set()).update(_variables(node.value))
+    return any(_reaches(sources, variable) for variable in sources if isinstance(variable, Buffer))
+
+
+def _variables(value: Expr) -> Iterator[Var | Buffer]:
+    """Yield the variables that an expression reads."""
+    for node in walk(value):
+        if isinstance(node, Var):
+            yield node
+        elif isinstance(node, BufferLoad) and node.buffer.scope == "local":
+            yield node.buffer
+
+
+def _reaches(sources: Mapping[Var | Buffer, Collection[Var | Buffer]], target: Buffer) -> bool:
+    """Return whether the new value of `target` depends on its old one."""
+    seen: set[Var | Buffer] = set()
+    todo = list(sources[target])
+    while todo:
+        variable = todo.pop()
+        if variable is target:
+            return True
+        if variable not in seen:
+            seen.add(variable)
+            todo += sources.get(variable, ())
+    return False

@@ -25,7 +25,7 @@ def of(text: str, parameters: tuple[str, ...] = ()) -> Kernel:
     ("name", "plain"),
     [
         ("scale", "scale"), ("_Z6reducePKfPfi", "reduce"), ("_ZN3gpu4math5scaleEPf", "scale"), ("_ZL5tablex", "table"),
-        ("_Z5twiceIiEvPT_", "twice"), ("_ZZ6reducePKfPfiE4part", "part"), ("_ZZ1kvE1s_0", "s"),
+        ("_Z5twiceIiEvPT_", "twice"), ("_ZZ6reducePKfPfiE4part", "part"), ("_ZZ1kvE1s_0", "s"), ("_ZZ1kvE1s_$_0", "s"),
         ("_ZZN1a1kEvE4tile", "tile"), ("_Zwhat", "_Zwhat"), ("__local_depot0", "__local_depot0"),
     ],
 )  # fmt: skip
