@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tirx_mini.ir import (
+    Bind,
     Break,
+    Buffer,
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     Continue,
     Expr,
     For,
@@ -16,6 +19,7 @@ from tirx_mini.ir import (
     If,
     Seq,
     Stmt,
+    Var,
     While,
     children,
     walk,
@@ -88,8 +92,49 @@ def _looks(call: Call) -> bool:
 
 
 def counts(loop: While | For) -> bool:
-    """Return whether an iteration updates a variable from its own value, as a counter does."""
-    stores = [node for node in walk(loop) if isinstance(node, BufferStore) and node.buffer.scope == "local"]
-    return any(
-        isinstance(node, BufferLoad) and node.buffer is store.buffer for store in stores for node in walk(store.value)
-    )
+    """Return whether an iteration computes a variable from the value that an earlier one left in it, as a counter does.
+
+    Copies on the way, as compilers without optimisation make them, are followed.
+    """
+    sources: dict[Var | Buffer, set[Var | Buffer]] = {}
+    computed: list[Var | Buffer] = []
+    for node in walk(loop):
+        if isinstance(node, Bind):
+            target, value = node.var, node.value
+        elif isinstance(node, BufferStore) and node.buffer.scope == "local":
+            target, value = node.buffer, node.value
+        else:
+            continue
+        sources.setdefault(target, set()).update(_variables(value))
+        if not _copies(value):
+            computed.append(target)
+    return any(_reached(sources, target) for target in computed)
+
+
+def _variables(value: Expr) -> Iterator[Var | Buffer]:
+    """Yield the variables and register arrays that an expression reads."""
+    for node in walk(value):
+        if isinstance(node, Var):
+            yield node
+        elif isinstance(node, BufferLoad) and node.buffer.scope == "local":
+            yield node.buffer
+
+
+def _copies(value: Expr) -> bool:
+    """Return whether an expression only reads a variable, also as another type: repeated, it changes nothing."""
+    while isinstance(value, Cast):
+        value = value.value
+    return isinstance(value, (Var, BufferLoad))
+
+
+def _reached(sources: Mapping[Var | Buffer, set[Var | Buffer]], target: Var | Buffer) -> bool:
+    """Return whether a variable depends on itself."""
+    seen, waiting = set[Var | Buffer](), list(sources[target])
+    while waiting:
+        each = waiting.pop()
+        if each is target:
+            return True
+        if each not in seen:
+            seen.add(each)
+            waiting.extend(sources.get(each, ()))
+    return False
