@@ -220,7 +220,8 @@ def cluster_histogram(rng: Generator) -> Work:
 def cluster_halo(rng: Generator) -> Work:
     x = _floats(rng, 2, 64)
     out = _like(x)
-    return _one("shift", [x, out], out, np.roll(x.reshape(-1), -4).reshape(2, 64), grid=(2,), block=(64,))
+    expected = np.roll(x.reshape(-1), -4).reshape(2, 64)
+    return _one("shift", [x, out], out, expected, grid=(2,), block=(64,), cluster=2)
 
 
 def named_barriers(rng: Generator) -> Work:

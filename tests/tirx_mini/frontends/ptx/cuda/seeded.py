@@ -16,6 +16,7 @@ import numpy as np
 
 from tirx_mini import read_cuda
 from tirx_mini.diagnose import Report
+from tirx_mini.frontends.ptx.programs import PtxModule
 
 FOLDER = Path(__file__).parent
 _MISTAKE = re.compile(r"^( *)(.*?) *//- ?(.*)$")
@@ -36,6 +37,11 @@ class Launch:
     grid: Sequence[int] = (1,)
     block: Sequence[int] = (32,)
     smem: int = 0
+    cluster: int | None = None
+
+    def of(self, module: PtxModule, **options: Any) -> Report:
+        sizes = {"grid": self.grid, "block": self.block, "cluster": self.cluster, "smem": self.smem}
+        return module.entry(self.kernel).simulate(self.args, **sizes, **options)
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,4 @@ class Program:
         work = self.work(np.random.default_rng(7))
         names = [each.kernel for each in work.launches if "<" in each.kernel]
         module = read_cuda(text, arch=self.arch, names=names)
-        reports = [
-            module.entry(each.kernel).simulate(each.args, grid=each.grid, block=each.block, smem=each.smem, **options)
-            for each in work.launches
-        ]
-        return work, reports
+        return work, [each.of(module, **options) for each in work.launches]
