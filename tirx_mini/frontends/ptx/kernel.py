@@ -8,6 +8,7 @@ from types import MappingProxyType
 from tirx_mini.ir import TirxError
 
 from .blocks import blocks
+from .coalescing import coalesced
 from .element_types import with_element_types
 from .inline import inlined
 from .names import readable
@@ -41,7 +42,7 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     entry, flat, variables = readable(entry, flat, module.variables, parameters)
     instructions = (each for each in flat.code if isinstance(each, Instruction))
     variables = with_element_types(variables, instructions)
-    body, flags = structured(blocks(flat))
+    body, flags = structured(coalesced(blocks(flat), flat.registers))
     return Kernel(
         entry.name,
         entry.parameters,
