@@ -7,9 +7,9 @@ instruction for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,9 +22,6 @@ WHOLE_WARP = "barrier.cluster"
 """The key of the meeting at instructions that the hardware executes once per warp, `.aligned` or not. Lanes that
 execute one wait until the rest of the warp executes one or ends (measured on an H200, NVRTC 13.0).
 """
-
-
-Value = TypeVar("Value")
 
 
 class MeetingWarp(Protocol):
@@ -42,8 +39,8 @@ class MeetingWarp(Protocol):
         """Continue with the lanes of `mask`."""
         ...
 
-    def uniform(self, value: Value, what: str) -> Value:
-        """Return the value common to all active lanes."""
+    def agreeing(self, operands: Sequence[object]) -> Iterator[tuple[Mask, tuple[object, ...]]]:
+        """Yield groups of active lanes with equal operands, and the operands as scalars."""
         ...
 
 
@@ -82,20 +79,62 @@ class Meeting:
         self.word |= mask.word
 
 
+@dataclass(frozen=True)
+class Brought:
+    """What lanes have brought to a meeting. own: their operands, for themselves alone if no others come."""
+
+    meeting: Meeting
+    key: Hashable
+    own: tuple[object, ...]
+
+    @property
+    def result(self) -> Any:
+        return self.meeting.result
+
+
 def meet(
     w: MeetingWarp, name: str, execute: Callable[..., object], mask: object, operands: tuple[object, ...], varies: bool,
     **attrs: object,
 ) -> Generator[Wait, None, object]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
-    name: the instruction, in PTX. varies: whether the result is an array of 32 lanes rather than a number.
+    Lanes that give different masks have as many meetings. name: the instruction, in PTX. varies: whether the result is
+    an array of 32 lanes rather than a number.
     """
-    given: Any = mask
-    word = FULL_WORD if mask is None else int(w.uniform(given, f"the mask of {name}"))
-    word &= w.all_lanes.word
+    mine = w.mask
+    parts: list[tuple[Mask, Any]] = [(mine, FULL_WORD)]
+    if mask is not None:
+        parts = [(lanes, word) for lanes, (word,) in w.agreeing((mask,))]
+    brought = list[tuple[Mask, Any, LanesWait | None]]()
+    for lanes, word in parts:
+        w.select(lanes)
+        own = tuple(word if each is mask else each for each in operands) if len(parts) > 1 else operands
+        brought.append((lanes, *_bring(w, name, execute, int(word) & w.all_lanes.word, own, attrs)))
+    w.select(mine)
+    found: Any = None
+    for lanes, outcome, wait in brought:
+        result = outcome
+        if wait is not None:
+            while not wait.over:
+                yield wait
+            result = outcome.result
+            if wait.missed:
+                w.meetings.pop(outcome.key, None)
+                w.select(lanes)
+                result = execute(w.gpu, w, *outcome.own, **attrs)
+                w.select(mine)
+        found = result if found is None or result is None else np.where(lanes.bits, result, found)
+    return _result(found, varies, mine)
+
+
+def _bring(
+    w: MeetingWarp, name: str, execute: Callable[..., object], word: int, operands: tuple[object, ...],
+    attrs: Mapping[str, object],
+) -> tuple[Any, LanesWait | None]:
+    """Bring the active lanes to the meeting of the lanes in `word`. Return the result, or what they wait for."""
     mine = w.mask
     if word == mine.word or mine.word & ~word:
-        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
+        return execute(w.gpu, w, *operands, **attrs), None
     key = (name, word, tuple(attrs.items()))
     meeting = w.meetings.setdefault(key, Meeting())
     meeting.bring(mine, operands)
@@ -106,15 +145,10 @@ def meet(
         w.select(mine)
         for wait in meeting.waits:
             wait.over = True
-        return _result(meeting.result, varies, mine)
+        return meeting.result, None
     wait = LanesWait(w, w.time, w.span, name)  # pyright: ignore[reportArgumentType]  a `RunningWarp`
     meeting.waits.append(wait)
-    while not wait.over:
-        yield wait
-    if wait.missed:
-        w.meetings.pop(key, None)
-        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
-    return _result(meeting.result, varies, mine)
+    return Brought(meeting, key, operands), wait
 
 
 def _result(result: Any, varies: bool, mask: Mask) -> Any:
