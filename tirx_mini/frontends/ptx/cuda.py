@@ -48,6 +48,7 @@ def read_cuda(
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = [
         *([] if optimize else [FAITHFUL]),
+        "--pre-include=math.h",  # nvcc, too, has INFINITY and NAN without any include
         *(f"--include-path={folder}" for folder in folders),
         *(f"--define-macro={macro}" for macro in macros),
     ]

@@ -2,14 +2,15 @@
 
 A read may find any value that is not older than what its thread has read there, or knows to be written (PTX ISA:
 "Coherence", "Observation Order"). In a run where tests come before completions, a loop that polls finds each value in
-turn, goes on behind the first one that ends it, and knows no more than that.
+turn, goes on behind the first one that ends it, and knows no more than that. A loop behind it may find that value
+again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from ..ordering import ORDER, PAST, Agent, Released, Segment
 
 KEPT = 16
 """The latest values of a place that are kept."""
+AGAIN = 32
+"""How often a thread that has done something else finds a value again: a loop with a fence in it comes to an end."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +46,34 @@ class Written:
         return max(agent.clocks.item(ORDER, self.agent), agent.clocks.item(PAST, self.agent)) >= self.epoch
 
 
+Reader: TypeAlias = "tuple[RunningWarp, int]"
+
+
 class Place:
     """A place that is written strongly. writes: the latest values. dropped: how many came before these.
 
-    seen: by reader, its warp and lanes, the number of the value that it has found last.
+    seen: by reader, its warp and lanes, the number of the value that it has found last. found: with the epoch of the
+    reader then, and how often it had found the value before.
     """
 
     def __init__(self, first: Written) -> None:
         self.writes = [first]
         self.dropped = 0
-        self.seen: dict[tuple[RunningWarp, int], int] = {}
+        self.seen: dict[Reader, int] = {}
+        self.found: dict[Reader, tuple[int, int]] = {}
 
     @property
     def latest(self) -> int:
         """The number of the last value."""
         return self.dropped + len(self.writes) - 1
+
+    def oldest(self, reader: Reader, agent: Agent) -> int:
+        """The number of the oldest value that a reader may find, or of the next one in a loop that goes on."""
+        epoch, times = self.found.get(reader, (agent.epoch, 0))
+        again = epoch != agent.epoch and times < AGAIN
+        number = self.seen.get(reader, -1) + (0 if again else 1)
+        self.found[reader] = agent.epoch, times + 1 if again else 0
+        return max(self.known(agent), number)
 
     def known(self, agent: Agent) -> int:
         """The number of the last value that an agent knows to be written, as far as they are kept."""
@@ -118,7 +134,7 @@ class OlderValues:
         if place is None:
             return None
         reader = (w, w.mask.word)
-        number = max(place.known(w.agent), place.seen.get(reader, -1) + 1)
+        number = place.oldest(reader, w.agent)
         place.seen[reader] = place.latest
         if number >= place.latest or place.writes[-1].value != _value(access, run):
             return None

@@ -202,8 +202,9 @@ def test_lanes_of_a_warp_give_masks_of_several_tiles(parted: int) -> None:
 
 
 def test_arms_of_a_branch_meet_in_several_tiles() -> None:
-    text = TILES.replace("if (lane % 2 || !PARTED) v += 100;", "if (lane % 2) { v += 100; __syncwarp(mask); v = "
-                         "__shfl_xor_sync(mask, v, 1); } else { __syncwarp(mask); v = __shfl_xor_sync(mask, v, 1); }")  # fmt: skip
+    exchange = "__syncwarp(mask); v = __shfl_xor_sync(mask, v, 1);"
+    arms = f"if (lane % 2) {{ v += 100; {exchange} }} else {{ {exchange} }}"
+    text = TILES.replace("if (lane % 2 || !PARTED) v += 100;", arms)
     x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
     assert read_cuda(text).entry("k").simulate([x, y], grid=1, block=32).verdict == "ok"
     swapped = (x + 100 * (x % 2)).reshape(-1, 2)[:, ::-1].reshape(-1)

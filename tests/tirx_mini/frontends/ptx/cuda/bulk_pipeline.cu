@@ -46,6 +46,7 @@ __global__ void sum_chunks(const float *in, float *out, int chunks)
             const int s = i % STAGES;
             wait(&full[s], (i / STAGES) & 1);  //@
             sum += ring[s][lane];
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             __syncwarp();
             if (lane == 0)
                 arrive(&empty[s]);

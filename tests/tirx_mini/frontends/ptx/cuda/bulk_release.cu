@@ -49,6 +49,7 @@ __global__ void square(const int *in, int *out, int chunks)
             full[stage].wait(phase);
             const int v = ring[stage][threadIdx.x];  //@
             out[i * CHUNK + threadIdx.x] = v * v;
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             __syncwarp();
             if (lane == 0)  //- if (lane < 2)
                 empty[stage].arrive();  //@

@@ -21,7 +21,7 @@ __global__ void inside(unsigned seed, int samples, unsigned long long *hits, int
     }
     counts[tid] = id < threads ? mine : 0;
     for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        __syncthreads();
+        __syncthreads();  //@
         if (tid < half)  //- if (tid >= half) break;
             counts[tid] += counts[tid + half];
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from tirx_mini import read_cuda
 from tirx_mini.diagnose import Report
 from tirx_mini.frontends.ptx.programs import PtxModule
+from tirx_mini.ir import TirxError
 
 FOLDER = Path(__file__).parent
 _MISTAKE = re.compile(r"^( *)(.*?) *//- ?(.*)$")
@@ -26,6 +28,16 @@ BOUNDS = ("TX301", "TX207")
 HANG = ("TX102", "TX103", "TX107", "TX110", "TX111", "TX112", "TX113", "TX114", "TX115")
 BARRIER = ("TX116", "TX119", "TX123", "TX124")
 WARP = ("TX306", "TX307", "TX102", "TX208")
+
+
+@cache
+def has_headers(names: tuple[str, ...]) -> bool:
+    """Return whether the compiler finds these headers, and those that they include."""
+    try:
+        read_cuda("".join(f"#include <{name}>\n" for name in names) + "__global__ void k() {}")
+    except TirxError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,11 @@ class Program:
     @property
     def text(self) -> str:
         return (FOLDER / f"{self.name}.cu").read_text()
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers of NVIDIA's libraries that the file includes."""
+        return tuple(re.findall(r"^#include <((?:cuda/|mma|cooperative_groups).*)>$", self.text, re.MULTILINE))
 
     @property
     def wrong(self) -> str:
