@@ -8,7 +8,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from tirx_mini.isa import MemoryAccess
 
 from ..doubts import Doubt
 from ..machine import Gpu, RunningWarp, numpy_dtype
-from ..ordering import ORDER, PAST, Agent, Released, Segment
+from ..ordering import ORDER, PAST, Agent, Epochs, Released, Segment
 
 KEPT = 16
 """The latest values of a place that are kept."""
@@ -28,8 +28,9 @@ AGAIN = 32
 
 @dataclass(frozen=True)
 class Written:
-    """A strong write, by an agent in one of its epochs. released: what a read that finds its value acquires.
+    """A strong write, by an agent in one of its epochs.
 
+    released: what a read that finds its value acquires. trails: what it has seen (`trails`).
     after: how many values of the place come before it in every order. agent: None for the first value of a place.
     """
 
@@ -38,6 +39,7 @@ class Written:
     value: Any
     released: Released = ()
     after: int = 0
+    trails: Sequence[Epochs] = ()
 
     def known_to(self, agent: Agent) -> bool:
         """Return whether an agent may read nothing older."""
@@ -115,14 +117,15 @@ class OlderValues:
         return place, w.agent.epoch
 
     def wrote(
-        self, w: RunningWarp, access: MemoryAccess, run: Run, begun: tuple[Place | None, int], released: Released
+        self, w: RunningWarp, access: MemoryAccess, run: Run, begun: tuple[Place | None, int], released: Released,
+        trails: Sequence[Epochs],
     ) -> None:
-        """A write has been made. released: as for `Written`."""
+        """A write has been made. released, trails: as for `Written`."""
         place, epoch = begun
         if place is None:
             return
         after = place.known(w.agent) + 1 if self.gpu.tests.late is not None else 0
-        place.writes.append(Written(w.agent.index, epoch, _value(access, run), released, after))
+        place.writes.append(Written(w.agent.index, epoch, _value(access, run), released, after, trails))
         if len(place.writes) > KEPT:
             del place.writes[0]
             place.dropped += 1

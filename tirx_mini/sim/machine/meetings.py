@@ -112,6 +112,7 @@ def meet(
         brought.append((lanes, *_bring(w, name, execute, int(word) & w.all_lanes.word, own, attrs)))
     w.select(mine)
     found: Any = None
+    result: Any
     for lanes, outcome, wait in brought:
         result = outcome
         if wait is not None:
@@ -123,7 +124,7 @@ def meet(
                 w.select(lanes)
                 result = execute(w.gpu, w, *outcome.own, **attrs)
                 w.select(mine)
-        found = result if found is None or result is None else np.where(lanes.bits, result, found)
+        found = result if found is None else _merged(lanes, result, found)
     return _result(found, varies, mine)
 
 
@@ -149,6 +150,13 @@ def _bring(
     wait = LanesWait(w, w.time, w.span, name)  # pyright: ignore[reportArgumentType]  a `RunningWarp`
     meeting.waits.append(wait)
     return Brought(meeting, key, operands), wait
+
+
+def _merged(lanes: Mask, result: Any, others: Any) -> Any:
+    if result is None:
+        return None
+    merged: np.ndarray = np.where(lanes.bits, result, others)
+    return merged
 
 
 def _result(result: Any, varies: bool, mask: Mask) -> Any:
