@@ -10,11 +10,13 @@ from tirx_mini.ir import TirxError
 from .blocks import blocks
 from .coalescing import coalesced
 from .element_types import with_element_types
+from .grid_workspace import with_grid_workspace
 from .inline import inlined
 from .names import readable
 from .parameters import in_registers
 from .structure import structured
 from .syntax import Function, Instruction, Kernel, Module
+from .used_variables import referenced
 
 
 def entries(module: Module) -> Iterator[Function]:
@@ -38,8 +40,8 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     Raises `TirxError`, too, where its calls or jumps cannot be followed.
     """
     entry = entry_of(module, name)
-    flat = in_registers(inlined(module, entry))
-    entry, flat, variables = readable(entry, flat, module.variables, parameters)
+    flat, workspace = with_grid_workspace(in_registers(inlined(module, entry)))
+    entry, flat, variables = readable(entry, flat, (*referenced(module.variables, flat), *workspace), parameters)
     instructions = (each for each in flat.code if isinstance(each, Instruction))
     variables = with_element_types(variables, instructions)
     body, flags = structured(coalesced(blocks(flat), flat.registers))
