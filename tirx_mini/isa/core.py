@@ -368,10 +368,10 @@ class Instruction(Facts):
         with equal operands; one that the lanes of a mask execute together, once for each mask.
         """
         if self.meets_by_mask and not self.blocking:
-            given = (value for operand, value in zip(self.operands, operands, strict=False) if operand.name == "mask")
-            mask = next(given, None)
-            if isinstance(mask, np.ndarray):
-                return by_masks(self.semantics, gpu, thread, mask, operands, attrs)
+            given = enumerate(zip(self.operands, operands, strict=False))
+            masks = [i for i, (operand, value) in given if operand.name == "mask" and isinstance(value, np.ndarray)]
+            if masks:
+                return by_masks(self.semantics, gpu, thread, masks[0], operands, attrs)
         if self.issued_by is Scope.THREAD and not self.lanewise and any(isinstance(o, np.ndarray) for o in operands):
             run = blocking_groups if self.blocking else groups
             return run(self.semantics, gpu, thread, operands, attrs)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .machine import DivergentThread, LanesT
+from .machine import Blocking, DivergentThread, LanesT
 
 _LANES = 32
 
 
 def groups(
-    semantics: Callable[..., Any], gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...],
-    attrs: Mapping[str, object],
+    semantics: Callable[..., ArrayLike | None], gpu: object, thread: DivergentThread[LanesT],
+    operands: tuple[object, ...], attrs: Mapping[str, object],
 ) -> np.ndarray | None:
     """Execute an instruction of single threads once for each group of lanes with equal operands."""
     results = None
@@ -30,9 +30,9 @@ def groups(
 
 
 def blocking_groups(
-    semantics: Callable[..., Any], gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...],
+    semantics: Callable[..., Blocking], gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...],
     attrs: Mapping[str, object],
-) -> Generator[Any, None, None]:
+) -> Blocking:
     """As `groups`, for an instruction that waits."""
     saved = thread.mask
     for mask, values in thread.agreeing(operands):
@@ -42,15 +42,15 @@ def blocking_groups(
 
 
 def by_masks(
-    semantics: Callable[..., Any], gpu: object, thread: DivergentThread[LanesT], named: np.ndarray,
+    semantics: Callable[..., ArrayLike | None], gpu: object, thread: DivergentThread[LanesT], named: int,
     operands: tuple[object, ...], attrs: Mapping[str, object],
 ) -> np.ndarray | None:
-    """Execute an instruction of the lanes of a mask once for each mask. named: the operand that has the masks."""
+    """Execute an instruction of the lanes of a mask once for each mask. named: the place of the masks."""
     results: np.ndarray | None = None
     saved = thread.mask
-    for mask, (word,) in thread.agreeing((named,)):
+    for mask, (word,) in thread.agreeing((operands[named],)):
         thread.mask = mask
-        result = semantics(gpu, thread, *(word if each is named else each for each in operands), **attrs)
+        result = semantics(gpu, thread, *operands[:named], word, *operands[named + 1 :], **attrs)
         if result is not None:
             whole = np.broadcast_to(np.asarray(result), (*np.shape(result)[:-1], _LANES))
             results = whole if results is None else np.where(mask.bits, whole, results)

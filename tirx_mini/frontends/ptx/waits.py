@@ -66,8 +66,11 @@ def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
     while body and isinstance(body[-1], Continue):
         body.pop()
     first: list[Instruction] = []
-    while body and isinstance(body[0], Instruction) and body[0].opcode[0] in _ADDRESSING and body[0].guard is None:
-        first.append(body.pop(0))
+    for node in body:
+        if not isinstance(node, Instruction) or node.opcode[0] not in _ADDRESSING or node.guard is not None:
+            break
+        first.append(node)
+    del body[: len(first)]
     if not body or not isinstance(body[0], Instruction):
         return None
     test = body[0]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tirx_mini.ir import Span
 
@@ -80,21 +81,22 @@ class Meeting:
 
 
 @dataclass(frozen=True)
-class Brought:
-    """What lanes have brought to a meeting. own: their operands, for themselves alone if no others come."""
+class _Brought:
+    """What lanes have brought to a meeting. own: their operands, for themselves alone if no others come.
 
-    meeting: Meeting
-    key: Hashable
+    wait: for the others; None if the meeting has its result.
+    """
+
+    lanes: Mask
     own: tuple[object, ...]
-
-    @property
-    def result(self) -> Any:
-        return self.meeting.result
+    key: Hashable
+    meeting: Meeting
+    wait: LanesWait | None = None
 
 
 def meet(
-    w: MeetingWarp, name: str, execute: Callable[..., object], mask: object, operands: tuple[object, ...], varies: bool,
-    **attrs: object,
+    w: MeetingWarp, name: str, execute: Callable[..., ArrayLike | None], mask: object, operands: tuple[object, ...],
+    varies: bool, **attrs: object,
 ) -> Generator[Wait, None, object]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
@@ -105,38 +107,41 @@ def meet(
     parts: list[tuple[Mask, Any]] = [(mine, FULL_WORD)]
     if mask is not None:
         parts = [(lanes, word) for lanes, (word,) in w.agreeing((mask,))]
-    brought = list[tuple[Mask, Any, LanesWait | None]]()
+    brought: list[_Brought] = []
     for lanes, word in parts:
         w.select(lanes)
         own = tuple(word if each is mask else each for each in operands) if len(parts) > 1 else operands
-        brought.append((lanes, *_bring(w, name, execute, int(word) & w.all_lanes.word, own, attrs)))
+        brought.append(_bring(w, name, execute, word, own, attrs))
     w.select(mine)
-    found: Any = None
-    result: Any
-    for lanes, outcome, wait in brought:
-        result = outcome
-        if wait is not None:
-            while not wait.over:
-                yield wait
-            result = outcome.result
-            if wait.missed:
-                w.meetings.pop(outcome.key, None)
-                w.select(lanes)
-                result = execute(w.gpu, w, *outcome.own, **attrs)
-                w.select(mine)
-        found = result if found is None else _merged(lanes, result, found)
+    found: ArrayLike | None = 0
+    for each in brought:
+        while each.wait is not None and not each.wait.over:
+            yield each.wait
+        result = each.meeting.result
+        if each.wait is not None and each.wait.missed:
+            w.meetings.pop(each.key, None)
+            w.select(each.lanes)
+            result = execute(w.gpu, w, *each.own, **attrs)
+            w.select(mine)
+        if len(brought) > 1 and result is not None and found is not None:
+            found = np.where(each.lanes.bits, result, found)
+        else:
+            found = result
     return _result(found, varies, mine)
 
 
 def _bring(
-    w: MeetingWarp, name: str, execute: Callable[..., object], word: int, operands: tuple[object, ...],
+    w: MeetingWarp, name: str, execute: Callable[..., ArrayLike | None], named: int, operands: tuple[object, ...],
     attrs: Mapping[str, object],
-) -> tuple[Any, LanesWait | None]:
-    """Bring the active lanes to the meeting of the lanes in `word`. Return the result, or what they wait for."""
+) -> _Brought:
+    """Bring the active lanes to the meeting of the lanes of a mask. named: the mask."""
     mine = w.mask
-    if word == mine.word or mine.word & ~word:
-        return execute(w.gpu, w, *operands, **attrs), None
+    word = int(named) & w.all_lanes.word
     key = (name, word, tuple(attrs.items()))
+    if word == mine.word or mine.word & ~word:
+        alone = Meeting()
+        alone.result = execute(w.gpu, w, *operands, **attrs)
+        return _Brought(mine, operands, key, alone)
     meeting = w.meetings.setdefault(key, Meeting())
     meeting.bring(mine, operands)
     if meeting.word == word:
@@ -146,17 +151,10 @@ def _bring(
         w.select(mine)
         for wait in meeting.waits:
             wait.over = True
-        return meeting.result, None
+        return _Brought(mine, operands, key, meeting)
     wait = LanesWait(w, w.time, w.span, name)  # pyright: ignore[reportArgumentType]  a `RunningWarp`
     meeting.waits.append(wait)
-    return Brought(meeting, key, operands), wait
-
-
-def _merged(lanes: Mask, result: Any, others: Any) -> Any:
-    if result is None:
-        return None
-    merged: np.ndarray = np.where(lanes.bits, result, others)
-    return merged
+    return _Brought(mine, operands, key, meeting, wait)
 
 
 def _result(result: Any, varies: bool, mask: Mask) -> Any:

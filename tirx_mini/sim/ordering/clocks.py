@@ -185,7 +185,7 @@ class Agent:
 
     def see(self, trail: Epochs) -> None:
         """Record that a strong read found a write with this trail."""
-        given: Any = trail
+        given: np.ndarray = np.asarray(trail)
         seen = self.clocks[SEEN, : len(given)]
         np.maximum(seen, given, out=seen)
 

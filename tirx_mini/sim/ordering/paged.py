@@ -106,8 +106,8 @@ class PagedAgent(Agent):
 
     def see(self, trail: Epochs) -> None:
         """See `Agent.see`."""
-        given: Any = trail
-        self.clocks.join_row(SEEN, given.root)
+        assert isinstance(trail, Row)
+        self.clocks.join_row(SEEN, trail.root)
 
     @property
     def has_fenced(self) -> bool:
