@@ -32,6 +32,7 @@ from tirx_mini.wording import described
 from .alias import Alias
 from .facts import Facts, LaneResult, Scope
 from .fragments import with_registers
+from .groups import blocking_groups, by_masks, groups
 from .machine import MBARRIER_VERBS, Blocking, DivergentThread, LanesT
 from .operands import (
     REGISTER_TYPES,
@@ -367,35 +368,17 @@ class Instruction(Facts):
         """Execute the instruction for the active lanes of a warp; return a generator if it is `blocking`.
 
         A single-thread instruction whose operands differ among lanes is executed once for each group of lanes
-        with equal operands.
+        with equal operands; one that the lanes of a mask execute together, once for each mask.
         """
+        if self.meets_by_mask and not self.blocking:
+            given = enumerate(zip(self.operands, operands, strict=False))
+            masks = [i for i, (operand, value) in given if operand.name == "mask" and isinstance(value, np.ndarray)]
+            if masks:
+                return by_masks(self.semantics, gpu, thread, masks[0], operands, attrs)
         if self.issued_by is Scope.THREAD and not self.lanewise and any(isinstance(o, np.ndarray) for o in operands):
-            run = self._blocking_groups if self.blocking else self._groups
-            return run(gpu, thread, operands, attrs)
+            run = blocking_groups if self.blocking else groups
+            return run(self.semantics, gpu, thread, operands, attrs)
         return self.semantics(gpu, thread, *operands, **attrs)
-
-    def _groups(
-        self, gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...], attrs: Mapping[str, object]
-    ) -> np.ndarray | None:
-        results = None
-        saved = thread.mask
-        for mask, values in thread.agreeing(operands):
-            thread.mask = mask
-            result = self.semantics(gpu, thread, *values, **attrs)
-            if result is not None:
-                results = np.zeros(32, np.asarray(result).dtype) if results is None else results
-                results[mask.bits] = result
-        thread.mask = saved
-        return results
-
-    def _blocking_groups(
-        self, gpu: object, thread: DivergentThread[LanesT], operands: tuple[object, ...], attrs: Mapping[str, object]
-    ) -> Blocking:
-        saved = thread.mask
-        for mask, values in thread.agreeing(operands):
-            thread.mask = mask
-            yield from self.semantics(gpu, thread, *values, **attrs)
-        thread.mask = saved
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

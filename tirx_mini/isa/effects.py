@@ -24,6 +24,7 @@ from tirx_mini.ir import (
 from .core import Instruction
 from .debug import printf
 from .facts import Memory
+from .fence import membar
 from .operands import REGISTER_TYPES, Operand, OperandKind
 from .table import instruction_of, instructions
 
@@ -151,12 +152,13 @@ MBARRIER_BYTES, ROW_BYTES, WORD_BYTES = 8, 16, 4
 
 def grid_wide(func: PrimFunc) -> bool:
     """Return whether threads of different clusters synchronise in a lowered kernel."""
-    return cooperative(func) or any(call.attr("scope") in ("", "gpu", "sys") for call in _orders(func))
+    wide = any(call.attr("scope") in ("", "gpu", "sys") for call in _orders(func))
+    return cooperative(func) or wide or any(call.attr("level", "gl") != "cta" for call in _membars(func))
 
 
 def orders_memory(func: PrimFunc) -> bool:
     """Return whether a lowered kernel has accesses or fences that order other accesses."""
-    return cooperative(func) or any(True for _ in _orders(func))
+    return cooperative(func) or any(True for _ in (*_orders(func), *_membars(func)))
 
 
 def cooperative(func: PrimFunc) -> bool:
@@ -168,6 +170,13 @@ def _orders(func: PrimFunc) -> Iterator[Call]:
     """Yield the calls with release or acquire semantics."""
     for node in func.nodes:
         if isinstance(node, Call) and instruction_of(node) and node.attr("sem") in _ORDERS:
+            yield node
+
+
+def _membars(func: PrimFunc) -> Iterator[Call]:
+    """Yield the calls of `membar`, a fence.sc whose scope is its level."""
+    for node in func.nodes:
+        if isinstance(node, Call) and instruction_of(node) is membar:
             yield node
 
 

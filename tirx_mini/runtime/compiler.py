@@ -146,7 +146,7 @@ def _compiled(
         match = _CXX.search(program.log)
         where, line, what = match.groups() if match else ("", "0", program.log)
         place = Span(where, int(line)) if match else None
-        raise TirxError(f"the CUDA compiler rejects this: {what}", place, _missing_header(what))
+        raise TirxError(f"the CUDA compiler rejects this: {what}", place, _advice(what))
     return program
 
 
@@ -154,8 +154,10 @@ _WHEELS = {"nv/": "nvidia-cuda-cccl", "cuda/": "nvidia-cuda-cccl", "crt/": "nvid
 """The wheels of the CUDA headers that NVRTC's own wheel lacks, by the header's first folder."""
 
 
-def _missing_header(message: str) -> str | None:
-    """Return advice for a header that NVRTC does not find, or None for any other message."""
+def _advice(message: str) -> str | None:
+    """Return advice for a header that NVRTC does not find, and for a launch in a kernel; None for any other message."""
+    if re.search(r"device-side kernel launch|kernel launch from __device__", message):
+        return "a kernel cannot launch another one here: launch both from the host, one after the other"
     match = re.search(r'cannot open source file\s+"([^"]+)"', message)
     if match is None:
         return None

@@ -31,9 +31,17 @@ _BITS = {"bfloat16": ("int16", ml_dtypes.bfloat16), "float8_e4m3fn": ("uint8", m
 def named_apart(func: PrimFunc) -> PrimFunc:
     """Return a lowered function whose parameters and tensor maps have unique names."""
     named: list[Buffer | Var] = [*func.params, *(each.var for each in func.tensor_maps)]
-    if len({each.name for each in named}) == len(named):
+    given = {each.name for each in named}
+    if len(given) == len(named):
         return func
-    new = {each: replace(each, name=f"{each.name}_{number}") for number, each in enumerate(named)}
+    new: dict[Buffer | Var, Buffer | Var] = {}
+    taken: set[str] = set()
+    for number, each in enumerate(named):
+        name = each.name
+        while name in taken or (name in given and name != each.name):
+            name = f"{name}_{number}"
+        taken.add(name)
+        new[each] = replace(each, name=name) if name != each.name else each
     buffers = {old: each for old, each in new.items() if isinstance(old, Buffer) and isinstance(each, Buffer)}
     variables = {old: each for old, each in new.items() if isinstance(old, Var) and isinstance(each, Var)}
     maps = tuple(

@@ -199,3 +199,25 @@ def test_many_warps_are_looked_at_without_checks() -> None:
     gpu = dataclasses.replace(B200, sms=16)
     report = tvm.simulate(kernel, np.zeros(901, np.uint32), np.zeros(900, np.float32), gpu=gpu)
     assert report.findings[0].code == "TX114" and "without checks" in str(report.plan), report
+
+
+COUNTED = """
+i: T.int32 = 0
+total: T.uint32 = T.uint32(0)
+while True:
+    now = i
+    before = total
+    added = before + T.ptx.ld(F.ptr_to([now % 2]), sem="", space="global", returned="", type="u32")
+    total = added
+    following = now + 1
+    i = following
+    if following == 64:
+        break
+D[bx] = T.cast(total, "float32")
+"""
+"""As compilers write it: the counter's new value comes from the old one through other variables."""
+
+
+def test_a_loop_that_counts_through_other_variables_does_not_stand_still() -> None:
+    report = simulated(COUNTED, 2)
+    assert report.verdict == "ok", report

@@ -2,7 +2,9 @@
 
 Text with little optimisation moves them to other registers after each wgmma. ptxas gives two registers that a move
 connects, and whose values are not needed at the same time, one place; a move that is left is an access. Text without
-optimisation keeps them in local memory between two wgmmas, for which ptxas waits for each of them.
+optimisation keeps them in local memory between two wgmmas, for which ptxas waits for each of them. A compiler also sets
+an accumulator right before the inline assembly that takes it, wherever the source does so, since no statement of inline
+assembly keeps a move of registers behind it: such a move is put before the fence that precedes it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from tirx_mini.records import dataclass, replace
 from .blocks import Block, predecessors
 from .flat import Flat, with_names
 from .registers import name_of, registers_in, results, sources
-from .syntax import Immediate, Instruction, Label, Register
+from .syntax import Float, Immediate, Instruction, Label, Register
 
 _WGMMA = ("wgmma", "mma_async")
 
@@ -32,6 +34,44 @@ def _alone(each: Instruction | Label) -> Iterator[Instruction | Label]:
     for words in ("fence", "", "commit_group", "wait_group"):
         operands = (Immediate(0),) if words == "wait_group" else ()
         yield replace(each, opcode=("wgmma", words, "sync", "aligned"), operands=operands) if words else each
+
+
+def before_fences(found: Mapping[int, Block]) -> Mapping[int, Block]:
+    """Put the moves to accumulators before the wgmma.fence that they follow."""
+    accumulators = _accumulators(found)
+    if not accumulators:
+        return found
+    return {number: _before_fence(block, accumulators) for number, block in found.items()}
+
+
+def _before_fence(block: Block, accumulators: set[str]) -> Block:
+    moved = accumulators | {
+        each.operands[1].name
+        for each in block.code if _sets(each, accumulators) and isinstance(each.operands[1], Register)
+    }  # fmt: skip
+    code: list[Instruction] = []
+    fence = -1
+    used: set[str] = set()
+    for each in block.code:
+        if fence >= 0 and _sets(each, moved) and not used.intersection(map(name_of, registers_in(each.operands))):
+            code.insert(fence, each)
+            fence += 1
+            continue
+        if each.opcode[:2] == ("wgmma", "fence"):
+            fence, used = len(code), set()
+        elif each.opcode[0] == "wgmma":
+            fence = -1
+        used.update(map(name_of, (*results(each), *sources(each))))
+        code.append(each)
+    return block if tuple(code) == block.code else replace(block, code=tuple(code))
+
+
+def _sets(instruction: Instruction, targets: set[str]) -> bool:
+    """Return whether an instruction moves a register or a number to one of `targets`."""
+    if instruction.opcode[0] != "mov" or instruction.guard is not None or len(instruction.operands) != 2:
+        return False
+    target, source = instruction.operands
+    return isinstance(target, Register) and target.name in targets and isinstance(source, (Register, Immediate, Float))
 
 
 def in_place(found: Mapping[int, Block], kinds: Mapping[str, tuple[str, int]]) -> Mapping[int, Block]:

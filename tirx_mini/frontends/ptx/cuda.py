@@ -85,6 +85,7 @@ def _source(
         text, name = source, kept_lines(source, "cuda")
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = (
+        "--pre-include=math.h",  # nvcc, too, has INFINITY and NAN without any include
         *(f"--include-path={folder}" for folder in folders),
         *(f"--define-macro={macro}" for macro in macros),
     )

@@ -7,13 +7,15 @@ from types import MappingProxyType
 
 from tirx_mini.ir import TirxError
 
-from .accumulators import in_place, one_by_one
+from .accumulators import before_fences, in_place, one_by_one
 from .blocks import blocks
+from .grid_workspace import with_grid_workspace
 from .inline import inlined
 from .names import readable
 from .parameters import in_registers
 from .structure import structured
 from .syntax import Function, Kernel, Module
+from .used_variables import referenced
 
 
 def entries(module: Module) -> Iterator[Function]:
@@ -37,11 +39,11 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     Raises `TirxError`, too, where its calls or jumps cannot be followed.
     """
     entry = entry_of(module, name)
-    flat = in_registers(inlined(module, entry))
+    flat, workspace = with_grid_workspace(in_registers(inlined(module, entry)))
     if "debug" in module.target:
         flat = one_by_one(flat)
-    entry, flat, variables = readable(entry, flat, module.variables, parameters)
-    body, flags = structured(in_place(blocks(flat), flat.registers))
+    entry, flat, variables = readable(entry, flat, (*referenced(module.variables, flat), *workspace), parameters)
+    body, flags = structured(in_place(before_fences(blocks(flat)), flat.registers))
     return Kernel(
         entry.name,
         entry.parameters,

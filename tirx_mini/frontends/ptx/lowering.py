@@ -227,6 +227,8 @@ class _Body:
         context.emit(While(const(True), seq(*body), span=node.span))
 
     def wait(self, wait: Wait) -> None:
+        for each in wait.first:
+            self.instruction(each)
         self.context.span = wait.instruction.span
         wait.emit(self.context)
         for each in wait.rest:

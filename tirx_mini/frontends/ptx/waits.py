@@ -9,17 +9,23 @@ from tirx_mini.isa import TABLE
 from tirx_mini.records import dataclass
 
 from .context import Context
-from .registers import name_of, results
+from .registers import name_of, results, sources
 from .syntax import Address, Break, Continue, If, Immediate, Instruction, Loop, Node, Operand, Register
 
+_ADDRESSING = ("mov", "cvt", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "mapa")
 _PURE = ("selp", "setp", "mov", "and", "or", "xor", "not", "cvt")
 Known = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait for an mbarrier phase. instruction: the test. rest: the loop's instructions after the wait."""
+    """A wait for an mbarrier phase.
 
+    first: what the loop computes before its test, alike in each iteration. instruction: the test. rest: the loop's
+    instructions after the wait.
+    """
+
+    first: Sequence[Instruction]
     instruction: Instruction
     rest: Sequence[Instruction]
 
@@ -59,6 +65,12 @@ def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
     body = list(loop.body)
     while body and isinstance(body[-1], Continue):
         body.pop()
+    first: list[Instruction] = []
+    for node in body:
+        if not isinstance(node, Instruction) or node.opcode[0] not in _ADDRESSING or node.guard is not None:
+            break
+        first.append(node)
+    del body[: len(first)]
     if not body or not isinstance(body[0], Instruction):
         return None
     test = body[0]
@@ -76,10 +88,20 @@ def _tested(loop: Loop) -> tuple[Wait, If, Sequence[Node], Known] | None:
                 return None
             rest.append(node)
         elif isinstance(node, If):
-            return Wait(test, rest), node, body[place + 1 :], known
+            return (Wait(first, test, rest), node, body[place + 1 :], known) if _alike(first, rest) else None
         else:
             return None
     return None
+
+
+def _alike(first: Sequence[Instruction], rest: Sequence[Instruction]) -> bool:
+    """Return whether an iteration computes `first` from values that it does not change."""
+    changed = {name_of(register) for each in (*first, *rest) for register in results(each)}
+    for each in first:
+        if any(name_of(register) in changed for register in sources(each)):
+            return False
+        changed.difference_update(name_of(register) for register in results(each))
+    return True
 
 
 def _leaves(node: If, after: Sequence[Node], known: Known) -> bool:

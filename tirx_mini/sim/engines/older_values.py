@@ -2,14 +2,15 @@
 
 A read may find any value that is not older than what its thread has read there, or knows to be written (PTX ISA:
 "Coherence", "Observation Order"). In a run where tests come before completions, a loop that polls finds each value in
-turn, goes on behind the first one that ends it, and knows no more than that.
+turn, goes on behind the first one that ends it, and knows no more than that. A loop behind it may find that value
+again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,16 +18,19 @@ from tirx_mini.isa import MemoryAccess
 
 from ..doubts import Doubt
 from ..machine import Gpu, RunningWarp, numpy_dtype
-from ..ordering import ORDER, PAST, Agent, Released, Segment
+from ..ordering import ORDER, PAST, Agent, Epochs, Released, Segment
 
 KEPT = 16
 """The latest values of a place that are kept."""
+AGAIN = 32
+"""How often a thread that has done something else finds a value again: a loop with a fence in it comes to an end."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A strong write, by an agent in one of its epochs. released: what a read that finds its value acquires.
+    """A strong write, by an agent in one of its epochs.
 
+    released: what a read that finds its value acquires. trails: what it has seen (`trails`).
     after: how many values of the place come before it in every order. agent: None for the first value of a place.
     """
 
@@ -35,6 +39,7 @@ class Written:
     value: Any
     released: Released = ()
     after: int = 0
+    trails: Sequence[Epochs] = ()
 
     def known_to(self, agent: Agent) -> bool:
         """Return whether an agent may read nothing older."""
@@ -43,21 +48,34 @@ class Written:
         return max(agent.clocks.item(ORDER, self.agent), agent.clocks.item(PAST, self.agent)) >= self.epoch
 
 
+Reader: TypeAlias = "tuple[RunningWarp, int]"
+
+
 class Place:
     """A place that is written strongly. writes: the latest values. dropped: how many came before these.
 
-    seen: by reader, its warp and lanes, the number of the value that it has found last.
+    seen: by reader, its warp and lanes, the number of the value that it has found last. found: with the epoch of the
+    reader then, and how often it had found the value before.
     """
 
     def __init__(self, first: Written) -> None:
         self.writes = [first]
         self.dropped = 0
-        self.seen: dict[tuple[RunningWarp, int], int] = {}
+        self.seen: dict[Reader, int] = {}
+        self.found: dict[Reader, tuple[int, int]] = {}
 
     @property
     def latest(self) -> int:
         """The number of the last value."""
         return self.dropped + len(self.writes) - 1
+
+    def oldest(self, reader: Reader, agent: Agent) -> int:
+        """The number of the oldest value that a reader may find, or of the next one in a loop that goes on."""
+        epoch, times = self.found.get(reader, (agent.epoch, 0))
+        again = epoch != agent.epoch and times < AGAIN
+        number = self.seen.get(reader, -1) + (0 if again else 1)
+        self.found[reader] = agent.epoch, times + 1 if again else 0
+        return max(self.known(agent), number)
 
     def known(self, agent: Agent) -> int:
         """The number of the last value that an agent knows to be written, as far as they are kept."""
@@ -99,14 +117,15 @@ class OlderValues:
         return place, w.agent.epoch
 
     def wrote(
-        self, w: RunningWarp, access: MemoryAccess, run: Run, begun: tuple[Place | None, int], released: Released
+        self, w: RunningWarp, access: MemoryAccess, run: Run, begun: tuple[Place | None, int], released: Released,
+        trails: Sequence[Epochs],
     ) -> None:
-        """A write has been made. released: as for `Written`."""
+        """A write has been made. released, trails: as for `Written`."""
         place, epoch = begun
         if place is None:
             return
         after = place.known(w.agent) + 1 if self.gpu.tests.late is not None else 0
-        place.writes.append(Written(w.agent.index, epoch, _value(access, run), released, after))
+        place.writes.append(Written(w.agent.index, epoch, _value(access, run), released, after, trails))
         if len(place.writes) > KEPT:
             del place.writes[0]
             place.dropped += 1
@@ -118,7 +137,7 @@ class OlderValues:
         if place is None:
             return None
         reader = (w, w.mask.word)
-        number = max(place.known(w.agent), place.seen.get(reader, -1) + 1)
+        number = place.oldest(reader, w.agent)
         place.seen[reader] = place.latest
         if number >= place.latest or place.writes[-1].value != _value(access, run):
             return None

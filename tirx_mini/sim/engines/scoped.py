@@ -30,11 +30,12 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import Actor, Clocks, CtaPlace, Operation, Proxy, Release, Released, Strong, apart, in_scope
+from ..ordering import Actor, Clocks, CtaPlace, Epochs, Operation, Proxy, Release, Released, Strong, apart, in_scope
 from .lane_values import active, scalar, spread
 from .older_values import OlderValues, Run, Written
 from .reductions import OPERATIONS
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
+from .trails import Trails
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 
@@ -58,6 +59,7 @@ class ScopedAccesses:
         self._patterns: dict[RunningWarp, Patterns] = {}
         self._fenced = False
         self.older = OlderValues(gpu)
+        self.trails = Trails()
 
     def warp_ended(self, w: RunningWarp) -> None:
         """Drop the state of a warp."""
@@ -109,7 +111,7 @@ class ScopedAccesses:
             items[places] = stored
             if access.sem == "weak" and items[places].tobytes() != stored.tobytes():
                 self.gpu.facts.record(LanesDisagree(w.origin, self._named(w, run)))
-        self.older.wrote(w, access, run, begun, released)
+        self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
     def store_registers(self, w: RunningWarp, access: MemoryAccess, address: Addresses, registers: Registers) -> None:
         """Store adjacent words from registers."""
@@ -147,7 +149,7 @@ class ScopedAccesses:
             lanes, at = run.lanes[step], places[step]
             old[lanes] = items[at]
             items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
-        self.older.wrote(w, access, run, begun, released)
+        self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.
@@ -314,6 +316,7 @@ class ScopedAccesses:
             actor.lanes = w.mask.owner
         if access.sem != "weak":
             actor.decides = w.span not in self.gpu.image.idle
+            actor.tested = w.span in self.gpu.image.tested
             actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
@@ -331,6 +334,7 @@ class ScopedAccesses:
         if w.span not in self.gpu.image.idle:
             older = self.older.read(w, access, run)
         self._observe(w, access, found if older is None else older.released)
+        self._see(w, self.trails.at(run) if older is None else older.trails)
         return older
 
     def _write(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Released:
@@ -343,6 +347,7 @@ class ScopedAccesses:
             return ()
         released = self._patterns_of(w, access)
         run.segment.strong_write(where, self._actor(w, access, run, Operation.STORE), released, update=False)
+        self.trails.leave(w, access, run, update=False)
         return ((0, released),)
 
     def _atomic(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Released:
@@ -353,11 +358,19 @@ class ScopedAccesses:
         reader = self._actor(w, access, run, Operation.ATOMIC)
         found = run.segment.observed(where, reader)
         acquired = self._observe(w, access, found)
+        self._see(w, self.trails.at(run))
         both = access.sem == "acq_rel"
         released = self._patterns_of(w, access)
         actor = self._actor(w, access, run, Operation.ATOMIC)
         run.segment.strong_write(where, actor, released, update=True, absorbed=acquired if both else ())
+        self.trails.leave(w, access, run, update=True)
         return (*found, (0, released))
+
+    def _see(self, w: RunningWarp, trails: Sequence[Epochs]) -> None:
+        """Follow the trails of a value that a strong read finds, unless nothing depends on it."""
+        if w.span not in self.gpu.image.idle:
+            for trail in trails:
+                w.agent.see(trail)
 
     def _observe(self, w: RunningWarp, access: MemoryAccess, found: Released) -> Collection[int]:
         """Acquire the releases that a strong read observes, or keep them for a fence.

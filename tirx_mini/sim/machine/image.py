@@ -76,7 +76,8 @@ class KernelImage:
     equal: whether clusters with equal `RunningWarp.decisions` are equal (`plans.equality`).
     batchable: whether equal clusters may be executed as one (`translate.batched`).
     represented: whether one warp may act for others of its warpgroup (`translate.representatives`).
-    idle: the locations of reads by instructions whose results decide nothing (`translate.decided`).
+    idle: the locations of reads by instructions whose results decide nothing (`translate.decided`). tested: those
+        whose results reach a condition.
     fixed: the locations of stores for which each thread writes the same value in every run (`translate.sameness`).
     tile_writes: the tiles that a tile call writes to shared memory, by its location.
     travelled: the reads whose values reach a write through other lanes (`translate.travels`).
@@ -99,6 +100,7 @@ class KernelImage:
     batchable: bool = False
     represented: bool = False
     idle: frozenset[Span] = frozenset()
+    tested: frozenset[Span] = frozenset()
     fixed: frozenset[Span] = frozenset()
     travelled: Mapping[Span, frozenset[Span]] = field(default_factory=dict[Span, frozenset[Span]])
     tile_writes: Mapping[Span, tuple[WrittenTile, ...]] = field(default_factory=dict[Span, tuple[WrittenTile, ...]])

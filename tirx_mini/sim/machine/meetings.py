@@ -7,11 +7,12 @@ instruction for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tirx_mini.ir import Span
 
@@ -22,9 +23,6 @@ WHOLE_WARP = "barrier.cluster"
 """The key of the meeting at instructions that the hardware executes once per warp, `.aligned` or not. Lanes that
 execute one wait until the rest of the warp executes one or ends (measured on an H200, NVRTC 13.0).
 """
-
-
-Value = TypeVar("Value")
 
 
 class MeetingWarp(Protocol):
@@ -42,8 +40,8 @@ class MeetingWarp(Protocol):
         """Continue with the lanes of `mask`."""
         ...
 
-    def uniform(self, value: Value, what: str) -> Value:
-        """Return the value common to all active lanes."""
+    def agreeing(self, operands: Sequence[object]) -> Iterator[tuple[Mask, tuple[object, ...]]]:
+        """Yield groups of active lanes with equal operands, and the operands as scalars."""
         ...
 
 
@@ -82,21 +80,68 @@ class Meeting:
         self.word |= mask.word
 
 
+@dataclass(frozen=True)
+class _Brought:
+    """What lanes have brought to a meeting. own: their operands, for themselves alone if no others come.
+
+    wait: for the others; None if the meeting has its result.
+    """
+
+    lanes: Mask
+    own: tuple[object, ...]
+    key: Hashable
+    meeting: Meeting
+    wait: LanesWait | None = None
+
+
 def meet(
-    w: MeetingWarp, name: str, execute: Callable[..., object], mask: object, operands: tuple[object, ...], varies: bool,
-    **attrs: object,
+    w: MeetingWarp, name: str, execute: Callable[..., ArrayLike | None], mask: object, operands: tuple[object, ...],
+    varies: bool, **attrs: object,
 ) -> Generator[Wait, None, object]:
     """Execute an instruction for all lanes of `mask` (None for the whole warp), from an arm that holds some of them.
 
-    name: the instruction, in PTX. varies: whether the result is an array of 32 lanes rather than a number.
+    Lanes that give different masks have as many meetings. name: the instruction, in PTX. varies: whether the result is
+    an array of 32 lanes rather than a number.
     """
-    given: Any = mask
-    word = FULL_WORD if mask is None else int(w.uniform(given, f"the mask of {name}"))
-    word &= w.all_lanes.word
     mine = w.mask
-    if word == mine.word or mine.word & ~word:
-        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
+    parts: list[tuple[Mask, Any]] = [(mine, FULL_WORD)]
+    if mask is not None:
+        parts = [(lanes, word) for lanes, (word,) in w.agreeing((mask,))]
+    brought: list[_Brought] = []
+    for lanes, word in parts:
+        w.select(lanes)
+        own = tuple(word if each is mask else each for each in operands) if len(parts) > 1 else operands
+        brought.append(_bring(w, name, execute, word, own, attrs))
+    w.select(mine)
+    found: ArrayLike | None = 0
+    for each in brought:
+        while each.wait is not None and not each.wait.over:
+            yield each.wait
+        result = each.meeting.result
+        if each.wait is not None and each.wait.missed:
+            w.meetings.pop(each.key, None)
+            w.select(each.lanes)
+            result = execute(w.gpu, w, *each.own, **attrs)
+            w.select(mine)
+        if len(brought) > 1 and result is not None and found is not None:
+            found = np.where(each.lanes.bits, result, found)
+        else:
+            found = result
+    return _result(found, varies, mine)
+
+
+def _bring(
+    w: MeetingWarp, name: str, execute: Callable[..., ArrayLike | None], named: int, operands: tuple[object, ...],
+    attrs: Mapping[str, object],
+) -> _Brought:
+    """Bring the active lanes to the meeting of the lanes of a mask. named: the mask."""
+    mine = w.mask
+    word = int(named) & w.all_lanes.word
     key = (name, word, tuple(attrs.items()))
+    if word == mine.word or mine.word & ~word:
+        alone = Meeting()
+        alone.result = execute(w.gpu, w, *operands, **attrs)
+        return _Brought(mine, operands, key, alone)
     meeting = w.meetings.setdefault(key, Meeting())
     meeting.bring(mine, operands)
     if meeting.word == word:
@@ -106,15 +151,10 @@ def meet(
         w.select(mine)
         for wait in meeting.waits:
             wait.over = True
-        return _result(meeting.result, varies, mine)
+        return _Brought(mine, operands, key, meeting)
     wait = LanesWait(w, w.time, w.span, name)  # pyright: ignore[reportArgumentType]  a `RunningWarp`
     meeting.waits.append(wait)
-    while not wait.over:
-        yield wait
-    if wait.missed:
-        w.meetings.pop(key, None)
-        return _result(execute(w.gpu, w, *operands, **attrs), varies, mine)
-    return _result(meeting.result, varies, mine)
+    return _Brought(mine, operands, key, meeting, wait)
 
 
 def _result(result: Any, varies: bool, mask: Mask) -> Any:

@@ -103,6 +103,7 @@ class Actor:
     issued: for an asynchronous operation, the issuing agent and its epoch; else None.
     lanes: for a warp's access, the accessing lane, or int8 with the lane for each granule; None for an engine.
     strong: set for an access with a memory order that is not weak; else None.
+    tested: whether a condition of the thread may depend on the value that a strong load finds.
     decides: for an atomic operation, whether the thread's next operations depend on the old value.
     thread: for an operation of the tensor core, the warp and the lane (as `word`) that issued it.
     stored: for a pending store, the items of memory, the indices that it writes, and the values.
@@ -114,7 +115,7 @@ class Actor:
     __slots__ = (
         "agent", "awaited", "cluster", "cta", "decides", "fenced", "form", "handed", "issued", "lanes", "operation",
         "ordered", "own", "parted", "pipeline", "preceded", "proxy", "role", "span", "stored", "strong", "tcgen05",
-        "thread", "time", "value", "word",
+        "tested", "thread", "time", "value", "word",
     )  # fmt: skip
 
     def __init__(
@@ -150,6 +151,7 @@ class Actor:
         self.parted = 0
         self.strong: Strong | None = None
         self.decides = False
+        self.tested = True
         self.cta: CtaPlace | None = None
         self.stored: tuple[np.ndarray, Any, Any] | None = None
         self.form: Any = None

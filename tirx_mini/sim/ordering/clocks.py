@@ -2,7 +2,7 @@
 
 An agent is a warp (or a set of its lanes that act apart, see `lanes`), the tensor pipe of a thread, the tensor-memory
 loads (or stores) of a warp in flight, or an asynchronous copy. Each has an epoch, a count that grows at every release
-of the agent; an access is stamped with the agent and its epoch. Agent a has nine clocks, which relate it to the
+of the agent; an access is stamped with the agent and its epoch. Agent a has ten clocks, which relate it to the
 accesses of agent b at epoch e:
 
     clocks[ORDER][b] >= e    b's access happens before a's next one (PTX ISA: "Memory consistency model")
@@ -16,6 +16,8 @@ accesses of agent b at epoch e:
     clocks[PAST][b] >= e     b executed e earlier, but its accesses need not be visible to a
     clocks[FENCED][b] >= e   and a thread executed a fence at GPU scope between b's access and a's next one
     clocks[OBSERVED][b] >= e  a strong read that happens before a's next access observed b's release after its access
+    clocks[SEEN][b] >= e     a strong read observed what b, or one that b synchronised with, wrote after its access; no
+                             fence need lie between, so that a may still read what was there before
 
 Synchronisation copies clocks from one agent to another through a `SyncClock`: `SyncClock.release`, `Agent.acquire`. The
 other fence of tcgen05 (`fence::after_thread_sync`) orders only the later tcgen05 operations of the executing thread; it
@@ -31,8 +33,8 @@ import numpy as np
 
 from .pages import Epochs, PagedClocks
 
-ORDER, WIDE, RECEIVED, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-ROWS = 9
+ORDER, WIDE, RECEIVED, PROXY, BEFORE, PAST, PROXY_GLOBAL, FENCED, OBSERVED, SEEN = range(10)
+ROWS = 10
 ORDERS = (ORDER, WIDE, RECEIVED)
 """The clocks of the order itself. None of them is ahead of the one before it."""
 _ORDERS, _SCOPES = slice(ORDER, RECEIVED + 1), slice(WIDE, RECEIVED + 1)
@@ -174,6 +176,18 @@ class Agent:
         observed = self.clocks[OBSERVED, : given.shape[1]]
         np.maximum(observed, given[ORDER], out=observed)
         self.version += 1
+
+    def trail(self) -> Epochs:
+        """Return what a strong read of this agent's next write sees, and begin a new epoch."""
+        trail = np.maximum(self.clocks[ORDER], self.clocks[SEEN])
+        self.advance()
+        return trail
+
+    def see(self, trail: Epochs) -> None:
+        """Record that a strong read found a write with this trail."""
+        given: np.ndarray = np.asarray(trail)
+        seen = self.clocks[SEEN, : len(given)]
+        np.maximum(seen, given, out=seen)
 
     @property
     def has_fenced(self) -> bool:

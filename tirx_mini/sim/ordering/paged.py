@@ -15,6 +15,7 @@ from .clocks import (
     PROXIES,
     RECEIVED,
     ROWS,
+    SEEN,
     WIDE,
     Agent,
     Causality,
@@ -96,6 +97,17 @@ class PagedAgent(Agent):
         given: Any = released
         self.clocks.join_row(OBSERVED, given.rows[ORDER])
         self.version += 1
+
+    def trail(self) -> Epochs:
+        """See `Agent.trail`."""
+        trail = join(self.clocks.rows[ORDER], self.clocks.rows[SEEN])
+        self.advance()
+        return Row(trail)
+
+    def see(self, trail: Epochs) -> None:
+        """See `Agent.see`."""
+        assert isinstance(trail, Row)
+        self.clocks.join_row(SEEN, trail.root)
 
     @property
     def has_fenced(self) -> bool:

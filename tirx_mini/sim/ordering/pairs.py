@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .actors import COLLECTIVE, ELECTED_LANE, LANES_TOGETHER, Access, Actor
-from .clocks import RECEIVED, WIDE, Agent
+from .clocks import RECEIVED, SEEN, WIDE, Agent
 from .conflicts import ConflictKind
 from .operations import Operation
 
@@ -15,6 +15,17 @@ def both_strong(earlier: Access | None, actor: Actor) -> bool:
     if earlier is None or earlier.strong is None or actor.strong is None:
         return False
     return actor.strong.together_with(earlier.strong)
+
+
+def lacks_a_fence(earlier: Access, actor: Actor) -> bool:
+    """Return whether an unordered strong read is of data that its thread takes to be written.
+
+    The thread has seen a later write, and uses the value without a test.
+    """
+    if earlier.operation is not Operation.STORE or actor.operation is not Operation.LOAD or actor.tested:
+        return False
+    clocks = actor.agent.clocks
+    return earlier.agent < clocks.shape[1] and clocks.item(SEEN, earlier.agent) >= earlier.epoch
 
 
 def loses_a_reduction(earlier: Access, actor: Actor) -> bool:

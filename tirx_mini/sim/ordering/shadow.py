@@ -20,7 +20,7 @@ from .conflicts import ConflictKind
 from .crowds import Crowd
 from .log import AccessLog
 from .operations import THREADS_TMEM, Operation
-from .pairs import both_strong, crossing, decides, in_one_queue, loses_a_reduction, meets, unreceived
+from .pairs import both_strong, crossing, decides, in_one_queue, lacks_a_fence, loses_a_reduction, meets, unreceived
 from .unchecked import UncheckedAgent
 from .unequal import Unequal
 
@@ -340,6 +340,8 @@ class Segment:
             allowed = both_strong(earlier, actor)
             if allowed and kind is ConflictKind.RACE and earlier is not None and loses_a_reduction(earlier, actor):
                 kind, allowed = ConflictKind.LOST_REDUCTION, False
+            elif allowed and kind is ConflictKind.RACE and earlier is not None and lacks_a_fence(earlier, actor):
+                allowed = False
         if kind is None or allowed:
             return False
         self.complain(Conflict(kind, self, where, ids, number, earlier, actor, writes))

@@ -35,7 +35,7 @@ from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer
 from .batchable import batchable
 from .clock_only import ClockStatements
-from .decided import idle_reads
+from .decided import idle_reads, tested_reads
 from .leaving import asks_once, waits_for_memory
 from .needed import extent, needed
 from .pressure import registers_of
@@ -106,7 +106,7 @@ def translate(
         early_accesses=dict(func.attrs).get(EARLY_ACCESSES, (frozenset(), frozenset())),
         grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,
         batchable=batchable(func), represented=statements.represented > 0,
-        idle=idle_reads(func) if data else frozenset(),
+        idle=idle_reads(func) if data else frozenset(), tested=tested_reads(func) if data else frozenset(),
         fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},
         instructions=statements.calls.used, tile_writes=_tile_writes(func) if data else {},
     )  # fmt: skip

@@ -7,7 +7,7 @@ nothing (PTX ISA: "Observation Order" is about the reads of one execution, not o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tirx_mini.ir import (
     Address,
@@ -37,8 +37,17 @@ def idle_reads(func: PrimFunc) -> frozenset[Span]:
     calls = [(place, call) for node in func.nodes for place, call in _reads(node) if place is not None]
     if not calls:
         return frozenset()
-    decided = _Decided(func).calls
+    decided = _Decided(func, _decisions).calls
     return frozenset(place for place, _ in calls) - {place for place, call in calls if call in decided}
+
+
+def tested_reads(func: PrimFunc) -> frozenset[Span]:
+    """Return the statement locations whose loads and atomic operations reach a condition or the bound of a loop."""
+    calls = [(place, call) for node in func.nodes for place, call in _reads(node) if place is not None]
+    if not calls:
+        return frozenset()
+    decided = _Decided(func, _conditions).calls
+    return frozenset(place for place, call in calls if call in decided)
 
 
 def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
@@ -57,9 +66,9 @@ def _reads(node: object) -> Iterator[tuple[Span | None, Call]]:
 
 
 class _Decided:
-    """The backward slice of all decisions. calls: the instructions in it, by identity."""
+    """The backward slice of decisions. calls: the instructions in it, by identity."""
 
-    def __init__(self, func: PrimFunc) -> None:
+    def __init__(self, func: PrimFunc, roots: Callable[[object], Iterator[Expr]]) -> None:
         self.calls: set[Call] = set()
         self._binds: dict[Var, Bind] = {}
         self._stores: dict[Buffer, list[BufferStore]] = {}
@@ -74,7 +83,7 @@ class _Decided:
                 for argument in node.args:
                     if isinstance(argument, AddressOf):
                         self._given.setdefault(argument.buffer.root, []).append(node)
-        self._todo = [root for node in func.nodes for root in _decisions(node)]
+        self._todo = [root for node in func.nodes for root in roots(node)]
         while self._todo:
             self._visit(self._todo.pop())
 
@@ -103,14 +112,19 @@ class _Decided:
 
 def _decisions(node: object) -> Iterator[Expr]:
     """Yield the expressions of a node that determine control flow or an address."""
-    if isinstance(node, (If, While, Select)):
-        yield node.cond
-    elif isinstance(node, For):
-        yield from (node.start, node.stop)
-    elif isinstance(node, (BufferLoad, BufferStore, AddressOf)):
+    yield from _conditions(node)
+    if isinstance(node, (BufferLoad, BufferStore, AddressOf)):
         yield from node.indices
     elif isinstance(node, Evaluate) and (entry := instruction_of(node.call)) is not None:
         # what stores and reductions write decides nothing by itself, unless nobody can tell where it is read
         values = entry.stores_words or (entry.is_atomic and entry.result is None)
         values = values and not isinstance(node.call.args[0], Address)
         yield from (arg for arg in node.call.args[: 1 if values else None] if not isinstance(arg, AddressOf))
+
+
+def _conditions(node: object) -> Iterator[Expr]:
+    """Yield the expressions of a node that determine control flow."""
+    if isinstance(node, (If, While, Select)):
+        yield node.cond
+    elif isinstance(node, For):
+        yield from (node.start, node.stop)

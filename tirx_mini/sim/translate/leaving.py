@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tirx_mini.ir import (
     Bind,
@@ -11,6 +11,7 @@ from tirx_mini.ir import (
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
     Continue,
     Expr,
     For,
@@ -91,19 +92,27 @@ def _looks(call: Call) -> bool:
 
 
 def counts(loop: While | For) -> bool:
-    """Return whether an iteration updates a variable from its own value, as a counter does, directly or through other
-    variables of the loop."""
+    """Return whether an iteration computes a variable from the value that an earlier one left in it, as a counter does.
+
+    Copies on the way, as compilers without optimisation make them, are followed.
+    """
     sources: dict[Var | Buffer, set[Var | Buffer]] = {}
+    computed: list[Var | Buffer] = []
     for node in walk(loop):
         if isinstance(node, Bind):
-            sources.setdefault(node.var, set()).update(_variables(node.value))
+            target, value = node.var, node.value
         elif isinstance(node, BufferStore) and node.buffer.scope == "local":
-            sources.setdefault(node.buffer, set()).update(_variables(node.value))
-    return any(_reaches(sources, variable) for variable in sources if isinstance(variable, Buffer))
+            target, value = node.buffer, node.value
+        else:
+            continue
+        sources.setdefault(target, set()).update(_variables(value))
+        if not _copies(value):
+            computed.append(target)
+    return any(_reached(sources, target) for target in computed)
 
 
 def _variables(value: Expr) -> Iterator[Var | Buffer]:
-    """Yield the variables that an expression reads."""
+    """Yield the variables and register arrays that an expression reads."""
     for node in walk(value):
         if isinstance(node, Var):
             yield node
@@ -111,15 +120,21 @@ def _variables(value: Expr) -> Iterator[Var | Buffer]:
             yield node.buffer
 
 
-def _reaches(sources: Mapping[Var | Buffer, Collection[Var | Buffer]], target: Buffer) -> bool:
-    """Return whether the new value of `target` depends on its old one."""
-    seen: set[Var | Buffer] = set()
-    todo = list(sources[target])
-    while todo:
-        variable = todo.pop()
-        if variable is target:
+def _copies(value: Expr) -> bool:
+    """Return whether an expression only reads a variable, also as another type: repeated, it changes nothing."""
+    while isinstance(value, Cast):
+        value = value.value
+    return isinstance(value, (Var, BufferLoad))
+
+
+def _reached(sources: Mapping[Var | Buffer, set[Var | Buffer]], target: Var | Buffer) -> bool:
+    """Return whether a variable depends on itself."""
+    seen, waiting = set[Var | Buffer](), list(sources[target])
+    while waiting:
+        each = waiting.pop()
+        if each is target:
             return True
-        if variable not in seen:
-            seen.add(variable)
-            todo += sources.get(variable, ())
+        if each not in seen:
+            seen.add(each)
+            waiting.extend(sources.get(each, ()))
     return False

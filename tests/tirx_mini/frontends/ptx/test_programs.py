@@ -384,3 +384,28 @@ def test_a_run_for_the_time_alone_takes_the_same_time(text: str) -> None:
 def test_a_store_outside_is_found_without_data() -> None:
     report = tirx_mini.read_ptx(SCALE).entry().simulate([np.zeros(100, np.float32), 1.0], grid=1, block=128, data=False)
     assert (report.verdict, report.findings[0].code) == ("fault", "TX301")
+
+
+def test_a_kernel_that_launches_another_is_refused_with_what_to_do() -> None:
+    text = "__global__ void child() {}\n__global__ void parent() { child<<<1, 32>>>(); }\n"
+    with pytest.raises(TirxError, match="launch both from the host") as caught:
+        tirx_mini.read_cuda(text)
+    assert caught.value.span is not None and caught.value.span.line == 2
+
+
+def test_the_macros_of_math_need_no_include() -> None:
+    x = np.zeros(2, np.float32)
+    source = "#ifndef M_PI\n#error\n#endif\n__global__ void k(float* x) { x[0] = -INFINITY; x[1] = M_PI; }"
+    assert tirx_mini.read_cuda(source).entry("k").simulate([x], grid=1, block=1).ok
+    assert x.tolist() == [-np.inf, np.float32(np.pi)]
+
+
+def test_variables_that_a_kernel_does_not_use_are_left_out() -> None:
+    source = """
+    __device__ int value = 7, *pointer = &value, sum[4];  // the value of a pointer is not modelled
+    __global__ void k(int* sum, int at) { sum[at] = value; }
+    """
+    kernel, out = tirx_mini.read_cuda(source).entry("k"), np.zeros(1, np.int32)
+    assert kernel.simulate([out, 0], grid=1, block=1).ok and out[0] == 7
+    report = kernel.simulate([out, 64], grid=1, block=1)
+    assert report.findings[0].message == "element 64 of sum is accessed, but sum has 1 elements"

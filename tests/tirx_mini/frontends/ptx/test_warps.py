@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.frontends.ptx.programs import entry, run
+from tirx_mini import read_cuda
 
 READ = """mov.u32 %r0, %tid.x; mul.wide.u32 %d9, %r0, 4;
 ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; add.s64 %d2, %d0, %d9; add.s64 %d3, %d1, %d9;
@@ -176,3 +177,43 @@ def test_the_sign_of_zero_counts_in_a_reduction() -> None:
     for op, negative in (("min", True), ("max", False)):
         text = entry("a b", f"{READ} redux.sync.{op}.f32 %r2, %r1, -1;{WRITE}").replace("sm_90a", "sm_100a")
         assert run(text, values, out, gpu="b200").verdict == "ok" and (np.signbit(out) == negative).all()
+
+
+TILES = """
+__global__ void k(const int* x, int* y) {
+  int lane = threadIdx.x, v = x[lane];
+  unsigned mask = 0xffu << (lane & 24);
+  if (lane % 2 || !PARTED) v += 100;
+  v = __shfl_down_sync(mask, v, 1, 8) + __popc(__ballot_sync(mask, v > 20));
+  __syncwarp(mask);
+  y[lane] = v;
+}
+"""
+
+
+@pytest.mark.parametrize("parted", [0, 1])
+def test_lanes_of_a_warp_give_masks_of_several_tiles(parted: int) -> None:
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    report = read_cuda(TILES, define={"PARTED": str(parted)}).entry("k").simulate([x, y], grid=1, block=32)
+    assert report.verdict == "ok", report
+    v = x + 100 * (np.arange(32) % 2) if parted else x + 100
+    down = np.array([v[i + 1] if i % 8 < 7 else v[i] for i in range(32)])
+    assert (y == down + np.repeat((v > 20).reshape(4, 8).sum(1), 8)).all()
+
+
+def test_arms_of_a_branch_meet_in_several_tiles() -> None:
+    exchange = "__syncwarp(mask); v = __shfl_xor_sync(mask, v, 1);"
+    arms = f"if (lane % 2) {{ v += 100; {exchange} }} else {{ {exchange} }}"
+    text = TILES.replace("if (lane % 2 || !PARTED) v += 100;", arms)
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    assert read_cuda(text).entry("k").simulate([x, y], grid=1, block=32).verdict == "ok"
+    swapped = (x + 100 * (x % 2)).reshape(-1, 2)[:, ::-1].reshape(-1)
+    down = np.array([swapped[i + 1] if i % 8 < 7 else swapped[i] for i in range(32)])
+    assert (y == down + np.repeat((swapped > 20).reshape(4, 8).sum(1), 8)).all()
+
+
+def test_lanes_whose_masks_overlap_are_a_finding() -> None:
+    text = TILES.replace("0xffu << (lane & 24)", "lane < 16 ? 0x1ffffu : 0xffff0000u")
+    x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    report = read_cuda(text, define={"PARTED": "1"}).entry("k").simulate([x, y], grid=1, block=32)
+    assert "TX306" in {each.code for each in report.findings}
