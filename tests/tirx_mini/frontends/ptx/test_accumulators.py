@@ -95,7 +95,7 @@ def test_text_without_optimisation_waits_for_each_wgmma() -> None:
 
 
 TILE = next(each for each in PROGRAMS if each.name == "wgmma_tile")
-WAIT = '    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  //-\n'
+TILE_WAIT = '    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  //-\n'
 
 
 def codes(text: str) -> set[str]:
@@ -105,12 +105,12 @@ def codes(text: str) -> set[str]:
 
 def test_the_same_registers_pass_a_fence_of_the_compiler() -> None:
     fence = 'asm volatile("" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) :: "memory");\n'
-    work, reports = TILE.run(TILE.text.replace(WAIT, f"{fence}{WAIT}{fence}"))
+    work, reports = TILE.run(TILE.text.replace(TILE_WAIT, f"{fence}{TILE_WAIT}{fence}"))
     assert not reports[0].findings and work.right()
 
 
 def test_a_copy_that_is_kept_beside_the_accumulator_is_read_in_flight() -> None:
-    text = TILE.text.replace(WAIT, "    const float early = d[0];\n    d[0] += 1.0f;\n" + WAIT)
+    text = TILE.text.replace(TILE_WAIT, "    const float early = d[0];\n    d[0] += 1.0f;\n" + TILE_WAIT)
     assert "TX212" in codes(text.replace("= d[1];", "= d[1] + early;"))
 
 
