@@ -20,7 +20,7 @@ from tirx_mini.report import ProductError, product_error, product_shape, report_
 from tirx_mini.sim import Watch, numpy_dtype
 
 from .constants import Constant
-from .filling import Filled, filling
+from .filling import Filled, filling, stand_ins_of
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS
 from .meter import WatchShare
@@ -104,7 +104,7 @@ def check_file(
     spec = gpu_spec(gpu).with_sms(sms)
     filled = filling(ref.path, ref.name) if fill else None
     try:
-        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants, filled=filled)
+        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants, stand_ins=stand_ins_of(filled))
     except TirxError as error:
         return Checked(failed(ref.name or ref.path.stem, error, spec.name), filled=filled).told()
     checked = check_kernel(

@@ -18,7 +18,8 @@ def verdict_event(checked: Checked, file: str, seconds: float) -> Data:
     causes = [*report.causes] + ([checked.wrong] if checked.wrong is not None else [])
     findings = [finding_data(finding, file) for finding in causes]
     findings += [finding_data(finding, file, consequence=True) for finding in report.consequences]
-    notes = [*report.unwritten, report.sampled, report.outlook, *([str(report.proof)] if report.proof else [])]
+    filled = [] if checked.filled is None else [f"{checked.filled}."]
+    notes = [*filled, *report.unwritten, report.sampled, report.outlook, *([str(report.proof)] if report.proof else [])]
     return {
         "event": "verdict", "verdict": verdict_of_check(checked), "title": title_of(checked), "findings": findings,
         "notes": [note for note in notes if note], "seconds": seconds, "cycles": report.cycles,

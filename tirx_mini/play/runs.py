@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from tirx_mini.course import Filled
+from tirx_mini.records import dataclass
 from tirx_mini.worker import ProcessEnded
 
 from .asked import RunRequest
 from .building import BUILD_S, Build, Builders, Built, Job, NotBuilt
 from .course_runs import SEALED, DrillFix
 from .events import failed_event
+from .filling import codes_of, filled_in, told, without_code
 from .findings import Data, syntax_data
 from .kernels import NO_PYTHON, constants_in
+from .modules import Modules
 from .simulating import SIMULATE_S, Simulation, Simulators, Task
 from .spares import SparesClosed
 
@@ -27,19 +31,34 @@ Tell = Callable[[Data], None]
 Told = Callable[["Data | None"], None]
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Where the texts of runs belong.
+
+    file: the name of their file. modules: those beside it. fill: whether the reference's code stands for open TODOs.
+    """
+
+    file: str
+    modules: Modules
+    fill: bool = True
+
+
 class Run:
     """One run. `work` executes it in a thread of its own; `cancel` ends its processes from any other thread."""
 
     def __init__(
-        self, number: int, request: RunRequest, build: Build, simulation: Simulation, file: str, fix: DrillFix | None
-    ) -> None:
+        self, number: int, request: RunRequest, build: Build, simulation: Simulation, source: Texts,
+        fix: DrillFix | None,
+    ) -> None:  # fmt: skip
         self.number, self.request = number, request
         self.events: list[Data] = []
         """The events that were told, without progress."""
         self.sealed: Data | None = None
         """The event whose parts course mode reveals step by step."""
         self._build, self._simulation = build, simulation
-        self._file, self._fix = file, fix
+        self._source, self._fix = source, fix
+        self._filled: Filled | None = None
+        self._modules: Mapping[str, str] = {}
         self._cancelled = False
 
     def work(self, tell: Tell) -> None:
@@ -51,7 +70,8 @@ class Run:
         try:
             self._simulate(self._built(tell), tell)
         except NotBuilt as error:
-            self._tell(tell, failed_event("build", str(error), error.finding, error.kind))
+            finding = told(error.finding, self._filled)
+            self._tell(tell, failed_event("build", str(error), finding, error.kind))
         except TimeoutError:
             said = f"the simulation took longer than {SIMULATE_S:g} s: try smaller sizes, or fewer SMs"
             self._tell(tell, failed_event("simulate", said, kind="time"))
@@ -90,7 +110,13 @@ class Run:
             constants = constants_in(asked.text, asked.kernel)
         except NO_PYTHON as error:
             raise NotBuilt("parse", syntax_data(error)) from None
-        built = self._build.made(Job(asked.text, asked.kernel, asked.shape, asked.constants, asked.sms))
+        source = self._source
+        self._filled = filled_in(asked.text, source.file, asked.kernel) if source.fill and not asked.drill else None
+        self._modules = source.modules.opened(asked.text, asked.modules)
+        job = Job(
+            asked.text, asked.kernel, asked.shape, asked.constants, asked.sms, codes_of(self._filled), self._modules
+        )
+        built = self._build.made(job)
         seconds = time.monotonic() - begun
         self._tell(tell, {"event": "built", "seconds": seconds, "constants": constants})
         return built
@@ -98,8 +124,9 @@ class Run:
     def _simulate(self, built: Built, tell: Tell) -> None:
         asked = self.request
         task = Task(
-            built.ir, built.path, self._file, asked.text, asked.kernel, asked.gpu, asked.sms, asked.want,
-            sealed=asked.course, fix=self._fix,
+            built.ir, built.files, self._source.file, asked.text, asked.kernel, asked.gpu, asked.sms, asked.want,
+            sealed=asked.course, fix=self._fix, filled=without_code(self._filled),
+            modules={f"{name}.py": text for name, text in self._modules.items()},
         )  # fmt: skip
         if asked.want:
             self._simulation.run(task, lambda event: self._tell(tell, event))
@@ -117,8 +144,8 @@ class Run:
 class Runs:
     """The runs of a server, by number from 1."""
 
-    def __init__(self, builders: Builders, simulators: Simulators, file: str) -> None:
-        self._builders, self._simulators, self._file = builders, simulators, file
+    def __init__(self, builders: Builders, simulators: Simulators, source: Texts) -> None:
+        self._builders, self._simulators, self._source = builders, simulators, source
         self._lock = threading.Lock()
         self._last = 0
         self._live: OrderedDict[int, Run] = OrderedDict()
@@ -128,7 +155,7 @@ class Runs:
         """Start a run in a thread; its events are told there, and None after the last one."""
         with self._lock:
             self._last += 1
-            run = Run(self._last, request, Build(self._builders), Simulation(self._simulators), self._file, fix)
+            run = Run(self._last, request, Build(self._builders), Simulation(self._simulators), self._source, fix)
             oldest = [self._live.popitem(last=False)[1] for _ in range(len(self._live) - MOST_RUNS + 1)]
             self._live[run.number] = self._kept[run.number] = run
             while len(self._kept) > _KEPT:
@@ -140,7 +167,7 @@ class Runs:
 
     def finished(self, request: RunRequest) -> Run:
         """Return a run that was executed in this thread, for its events."""
-        run = Run(0, request, Build(self._builders), Simulation(self._simulators), self._file, None)
+        run = Run(0, request, Build(self._builders), Simulation(self._simulators), self._source, None)
         run.work(lambda _: None)
         return run
 

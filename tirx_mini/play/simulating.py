@@ -9,7 +9,8 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -18,6 +19,7 @@ import psutil
 from tirx_mini.course import (
     STEPS,
     Checked,
+    Filled,
     KernelFileError,
     Shape,
     check_kernel,
@@ -38,6 +40,7 @@ from tirx_mini.worker import Worker
 
 from .course_runs import DrillFix, fix_event, sealed
 from .events import bound_event, failed_event, timeline_event, verdict_event
+from .filling import stages_withheld
 from .findings import Data
 from .product import product_event
 from .spares import Held, Spares
@@ -61,12 +64,13 @@ Tell = Callable[[Data], None]
 class Task:
     """A kernel to simulate.
 
-    ir: as a sandbox has answered it, from the text at `path`. file: the name of the text for pages.
+    ir: as a sandbox has answered it, with the names of `files` for pages. file: that of the text.
     want: the events, of `RUNS` and `STAGES`. sealed: whether findings are told step by step. fix: of a drill.
+    filled: the open TODOs for which the reference's code stands. modules: texts beside the file's, by file.
     """
 
     ir: str
-    path: str
+    files: Mapping[str, str]
     file: str
     text: str
     kernel: str
@@ -75,6 +79,8 @@ class Task:
     want: frozenset[str]
     sealed: bool = False
     fix: DrillFix | None = None
+    filled: Filled | None = None
+    modules: Mapping[str, str] = field(default_factory=dict)
     memory_mb: int = MEMORY_MB
 
 
@@ -147,7 +153,8 @@ def warm_up(_: None) -> Generator[None, None, None]:
 def simulated(task: Task) -> Generator[Any, None, None]:
     """Simulate a kernel, and yield its events, with the progress a few times a second."""
     _limit_memory(task.memory_mb)
-    remember_lines(task.file, task.text)
+    for file, text in {**task.modules, task.file: task.text}.items():
+        remember_lines(file, text)
     yield None
     begun = time.monotonic()
     events: queue.SimpleQueue[Data | BaseException | None] = queue.SimpleQueue()
@@ -196,14 +203,19 @@ class _Run:
 
     def _work(self) -> None:
         task = self._task
-        kernel = load_json(task.ir, {task.path: task.file})
+        kernel = load_json(task.ir, task.files)
         if task.want & RUNS:
             self._simulate(kernel)
         for stage in STAGES:
             if stage in task.want:
                 self._doing = f"making the stage {stage}"
-                arch = gpu_spec(task.gpu).arch
-                self._tell({"event": "stage", "stage": stage, **stage_items(kernel, stage, arch, task.file)})
+                self._tell({"event": "stage", "stage": stage, **self._stage(kernel, stage)})
+
+    def _stage(self, kernel: PrimFunc, stage: str) -> Data:
+        task = self._task
+        if task.filled is not None:
+            return {"missing": stages_withheld(task.filled)}
+        return stage_items(kernel, stage, gpu_spec(task.gpu).arch, task.file)
 
     def _simulate(self, kernel: PrimFunc) -> None:
         task = self._task
@@ -242,9 +254,10 @@ class _Run:
             self._tell(fix_event(task.fix, found))
 
     def _check(self, kernel: PrimFunc, spec: GpuSpec, arguments: list[Any], trace: bool) -> Checked:
-        return check_kernel(
+        checked = check_kernel(
             kernel, name=self._task.kernel, gpu=spec, trace=trace, watch=self._watch, arguments=arguments
         )
+        return replace(checked, filled=self._task.filled).told()
 
     def _watch(self, share: Callable[[], float]) -> None:
         self._share = share

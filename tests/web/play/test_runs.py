@@ -22,7 +22,7 @@ def test_the_first_run_asks_for_what_the_session_offers(serve: Serve, play: Play
     assert page.title() == "gemm_kernels.py – tirx play"
     assert server.bodies("/run") == [{
         "text": TEXT, "kernel": "hgemm_v4", "constants": {}, "sizes": SIZES, "gpu": "b200", "sms": None,
-        "course": False, "want": BASE, "asked": False,
+        "modules": [], "course": False, "want": BASE, "asked": False,
     }]  # fmt: skip
     assert page.locator("#verdict").inner_text() == "ok The product is right."
     assert page.locator("#pane-findings").inner_text() == "Nothing is wrong."
@@ -165,6 +165,22 @@ def test_only_the_sizes_that_a_kernel_lets_one_choose_can_be_changed(serve: Serv
     wait_for(lambda: len(server.bodies("/run")) == 2)
     assert server.bodies("/run")[1]["sizes"] is None
     assert [page.locator(f"#size-{axis}").is_enabled() for axis in "mnk"] == [False, False, False]
+
+
+def test_modules_beside_the_file_are_listed_and_sent(serve: Serve, play: Play) -> None:
+    server = serve(modules=["tiles"])
+    page = play(server)
+    done(page)
+    assert page.locator("#modules").inner_text() == "Imported from beside the file: tiles.py"
+    stop_clock(page)
+    server.answers["/kernels"] = (200, {"kernels": server.session["kernels"], "modules": ["tiles", "rings"]})
+    type_text(page, "# more")
+    page.clock.run_for(200)
+    wait_for(lambda: len(server.bodies("/run")) == 2)
+    page.clock.run_for(1000)
+    wait_for(lambda: len(server.bodies("/run")) == 3)
+    assert [body["modules"] for body in server.bodies("/run")] == [["tiles"], ["tiles"], ["tiles", "rings"]]
+    assert "tiles.py, rings.py" in page.locator("#modules").inner_text()
 
 
 def test_kernels_of_the_text_are_offered_a_second_after_the_last_key(serve: Serve, play: Play) -> None:

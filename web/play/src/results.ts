@@ -33,9 +33,10 @@ export class Results {
   private pinned: BoundEvent | null = null;
   private limits = { build: 0, simulate: 0 };
 
-  constructor(editor: Editor, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
+  /** file: the name of the editor's text. */
+  constructor(editor: Editor, file: string, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
     this.findings = new Findings(byId("pane-findings"), editor, tell);
-    this.timeline = new Timeline(byId("pane-timeline"), editor);
+    this.timeline = new Timeline(byId("pane-timeline"), editor, file);
     this.product = new Product(byId("pane-product"));
     this.stages = new Stages(editor);
     this.timeline.say("The timeline is shown after a run.");
