@@ -129,6 +129,7 @@ def check_kernel(
     pedantic: bool = False,
     budget: int = BUDGET,
     trace: bool | None = None,
+    single: bool = True,
     watch: WatchShare | None = None,
     arguments: Sequence[npt.NDArray] | None = None,
 ) -> Checked:
@@ -139,9 +140,9 @@ def check_kernel(
     name: the kernel's name in the report. schedules: the number of event orders to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. watch: as in `Meter`. arguments: the random data, for a caller who reads the results; by default
-    those of `make_arguments`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no
-    random data, and `ValueError` for an unknown GPU.
+    gigabytes. single: whether to predict the time of a launch by itself, too. watch: as in `Meter`. arguments: the
+    random data, for a caller who reads the results; by default those of `make_arguments`. Raises `ArgumentError` for a
+    kernel with a scalar parameter, for which there are no random data, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel) if arguments is None else arguments
     exploration = None
@@ -151,7 +152,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget, trace=_small(kernel) if trace is None else trace, single=True,
+            budget=budget, trace=_small(kernel) if trace is None else trace, single=single,
             watch=shares(kernel, watch),
         )  # fmt: skip
     report = report.named(name or report.kernel)

@@ -23,8 +23,13 @@ def verdict_event(checked: Checked, file: str, seconds: float) -> Data:
     return {
         "event": "verdict", "verdict": verdict_of_check(checked), "title": title_of(checked), "findings": findings,
         "notes": [note for note in notes if note], "seconds": seconds, "cycles": report.cycles,
-        "microseconds": report.time_us,
+        "microseconds": report.time_us, "time": _time_of(report), "timed": not report.errors,
     }  # fmt: skip
+
+
+def _time_of(report: Report) -> str:
+    """Return the times as the headline has them; that of a launch by itself may follow with the bound."""
+    return "" if report.timing is None else report.timing.sentence(report.gpu)
 
 
 def verdict_of_check(checked: Checked) -> str:
@@ -51,6 +56,7 @@ def bound_event(report: Report) -> Data | None:
     return {
         "event": "bound", "headline": text[:1].upper() + text[1:], "terms": terms,
         "sentences": [cause.sentence for cause in bound.causes], "clock": timing.parts,
+        "time": _time_of(report),
     }  # fmt: skip
 
 

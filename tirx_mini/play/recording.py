@@ -38,7 +38,11 @@ def export_page(
             studio.close()
     verdict = run.event("verdict") or run.event("failed")
     assert verdict is not None
-    return verdict["title"], verdict.get("verdict") == "ok"
+    bound = run.event("bound")
+    title = verdict["title"]
+    if bound is not None:
+        title = title.replace(verdict["time"], bound["time"])
+    return title, verdict.get("verdict") == "ok"
 
 
 def _chosen(text: str, name: str, shape: Shape | None, size: int | None) -> tuple[str, Shape | None]:

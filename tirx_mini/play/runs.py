@@ -8,10 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 from tirx_mini.course import Filled
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 from tirx_mini.worker import ProcessEnded
 
 from .asked import RunRequest
+from .beside import Beside
 from .building import BUILD_S, Build, Builders, Built, Job, NotBuilt
 from .course_runs import SEALED, DrillFix
 from .events import failed_event
@@ -19,13 +20,15 @@ from .filling import codes_of, filled_in, told, without_code
 from .findings import Data, syntax_data
 from .kernels import NO_PYTHON, constants_in
 from .modules import Modules
-from .simulating import SIMULATE_S, Simulation, Simulators, Task
+from .simulating import SIMULATE_S, Part, Simulation, Simulators, Task
 from .spares import SparesClosed
 
 MOST_RUNS = 2
 """The maximum number of runs at the same time; a further one ends the oldest."""
 _KEPT = 8
 """The number of runs whose events are kept, for pages and for what course mode reveals."""
+
+_TIMED = frozenset({"timeline", "bound"})
 
 Tell = Callable[[Data], None]
 Told = Callable[["Data | None"], None]
@@ -47,15 +50,15 @@ class Run:
     """One run. `work` executes it in a thread of its own; `cancel` ends its processes from any other thread."""
 
     def __init__(
-        self, number: int, request: RunRequest, build: Build, simulation: Simulation, source: Texts,
-        fix: DrillFix | None,
+        self, number: int, request: RunRequest, build: Build, simulation: Simulation, clock: Simulation,
+        source: Texts, fix: DrillFix | None,
     ) -> None:  # fmt: skip
         self.number, self.request = number, request
         self.events: list[Data] = []
         """The events that were told, without progress."""
         self.sealed: Data | None = None
         """The event whose parts course mode reveals step by step."""
-        self._build, self._simulation = build, simulation
+        self._build, self._simulation, self._clock = build, simulation, clock
         self._source, self._fix = source, fix
         self._filled: Filled | None = None
         self._modules: Mapping[str, str] = {}
@@ -90,6 +93,7 @@ class Run:
         self._cancelled = True
         self._build.cancel()
         self._simulation.cancel()
+        self._clock.cancel()
 
     def event(self, name: str) -> Data | None:
         """Return the latest event of a name."""
@@ -128,8 +132,27 @@ class Run:
             sealed=asked.course, fix=self._fix, filled=without_code(self._filled),
             modules={f"{name}.py": text for name, text in self._modules.items()},
         )  # fmt: skip
-        if asked.want:
-            self._simulation.run(task, lambda event: self._tell(tell, event))
+        if not asked.want:
+            return
+        if asked.course or not asked.want & _TIMED:
+            return self._simulation.run(task, lambda event: self._tell(tell, event))
+        self._verdict_then_time(task, lambda event: self._tell(tell, event))
+
+    def _verdict_then_time(self, task: Task, tell: Tell) -> None:
+        """Simulate in two processes: the verdict does not wait for the timeline, and the timeline hardly for it."""
+        timed = replace(task, part=Part.TIME, want=task.want & _TIMED)
+        with Beside(self._clock, timed) as beside:
+            self._simulation.run(replace(task, part=Part.VERDICT), tell)
+            verdict = self.event("verdict")
+            if verdict is None:
+                return
+
+            def later(event: Data) -> None:
+                if event["event"] != "bound" or verdict["timed"]:
+                    tell(event)
+
+            if not beside.told(later, verdict["cycles"]):  # its course depends on data, or it has no end
+                self._simulation.run(replace(timed, part=Part.TRACED), later)
 
     def _tell(self, tell: Tell, event: Data) -> None:
         if self._cancelled:
@@ -155,7 +178,7 @@ class Runs:
         """Start a run in a thread; its events are told there, and None after the last one."""
         with self._lock:
             self._last += 1
-            run = Run(self._last, request, Build(self._builders), Simulation(self._simulators), self._source, fix)
+            run = self._new(self._last, request, fix)
             oldest = [self._live.popitem(last=False)[1] for _ in range(len(self._live) - MOST_RUNS + 1)]
             self._live[run.number] = self._kept[run.number] = run
             while len(self._kept) > _KEPT:
@@ -167,7 +190,7 @@ class Runs:
 
     def finished(self, request: RunRequest) -> Run:
         """Return a run that was executed in this thread, for its events."""
-        run = Run(0, request, Build(self._builders), Simulation(self._simulators), self._source, None)
+        run = self._new(0, request, None)
         run.work(lambda _: None)
         return run
 
@@ -181,6 +204,10 @@ class Runs:
             live, self._live = self._live, OrderedDict()
         for run in live.values():
             run.cancel()
+
+    def _new(self, number: int, request: RunRequest, fix: DrillFix | None) -> Run:
+        simulation, clock = Simulation(self._simulators), Simulation(self._simulators)
+        return Run(number, request, Build(self._builders), simulation, clock, self._source, fix)
 
     def _work(self, run: Run, tell: Told) -> None:
         try:

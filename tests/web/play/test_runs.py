@@ -9,7 +9,7 @@ import pytest
 
 from .fake import FakeServer
 from .pages import BASE, done, stop_clock, type_text, until, wait_for
-from .recorded import FINDING, KERNEL, SIZES, TEXT, good
+from .recorded import BOUND, FINDING, KERNEL, SIZES, TEXT, good
 
 Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
@@ -53,6 +53,18 @@ def test_a_run_starts_150_ms_after_the_last_key_and_supersedes_the_one_before(
     wait_for(lambda: server.cut == 1 and len(server.bodies("/run")) == 2)
     assert [body["text"] for body in server.bodies("/run")] == [TEXT, f"{TEXT}# one"]
     assert page.locator("#progress").get_attribute("value") == "0.3"
+
+
+def test_the_bound_completes_the_times_of_the_verdict(serve: Serve, play: Play) -> None:
+    def run(request: Mapping[str, Any]) -> Iterator[Any]:
+        yield {"event": "started", "run": 7, "limits": {"build": 2, "simulate": 60}}
+        yield {"event": "verdict", "verdict": "ok", "title": "ring: ok, 7 µs", "time": "7 µs", "findings": []}
+        yield {**BOUND, "time": "7 µs ($& by itself)"}
+        yield {"event": "done", "seconds": 0.1}
+
+    page = play(serve(run))
+    done(page)
+    assert page.locator("#verdict").inner_text() == "ok ring: ok, 7 µs ($& by itself)"
 
 
 def test_results_of_an_earlier_text_stay_and_are_grey(serve: Serve, play: Play, timeline: str) -> None:

@@ -48,6 +48,8 @@ export interface RunRequest {
 export interface StageItem { name: string; text: string; lines: number[]; language?: string }
 export interface BoundEvent {
   event: "bound"; headline: string; terms: { name: string; share: number; microseconds: number; time?: string }[]; sentences: string[]; clock: string;
+  /** The times as `VerdictEvent` has them, with that of a launch by itself. */
+  time?: string;
 }
 export interface ProductEvent {
   event: "product"; rows: number; columns: number; tile: [number, number]; tiles: number[][];
@@ -56,6 +58,8 @@ export interface ProductEvent {
 export interface VerdictEvent {
   event: "verdict"; verdict: string; title?: string; findings?: Finding[]; seconds?: number; cycles?: number | null;
   microseconds?: number | null; stages?: number; notes?: string[];
+  /** The times in the title. */
+  time?: string;
 }
 export interface StageEvent { event: "stage"; stage: StageName; items?: StageItem[]; missing?: string }
 export interface FailedEvent { event: "failed"; what: string; kind?: string; title: string; text: string; findings?: Finding[] }

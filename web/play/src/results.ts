@@ -30,6 +30,7 @@ export class Results {
   private seen = new Set<string>();
   private concealed = false; // what course mode tells in steps
   private bound: BoundEvent | null = null;
+  private time = ""; // in the words of the verdict
   private pinned: BoundEvent | null = null;
   private limits = { build: 0, simulate: 0 };
 
@@ -87,6 +88,7 @@ export class Results {
       case "bound":
         this.fresh("bound");
         this.bound = event;
+        if (event.time) this.times(event.time);
         return showBound(byId("pane-bound"), event, this.pinned);
       case "product":
         this.fresh("product");
@@ -118,6 +120,7 @@ export class Results {
       event.microseconds && `${significant(event.microseconds)} µs`, event.cycles && `${cycles(event.cycles)} cycles`,
     ].filter(Boolean).join(", ");
     this.head(event.verdict, event.title || figures);
+    this.time = event.time ?? "";
     this.fresh("findings");
     this.concealed = Boolean(event.stages);
     if (event.stages && this.run !== null) this.slowly(this.run);
@@ -125,6 +128,13 @@ export class Results {
       this.findings.show(event.findings, "Nothing is wrong.");
       byId("pane-findings").append(...(event.notes ?? []).map((note) => element("p", { class: "quiet" }, note)));
     }
+  }
+
+  /** The times of the verdict are whole. */
+  private times(all: string): void {
+    const words = byId("verdict").lastChild;
+    if (this.time && words instanceof Text) words.data = words.data.replace(this.time, () => all);
+    this.time = all;
   }
 
   private failed(event: FailedEvent): void {
