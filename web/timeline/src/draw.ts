@@ -10,7 +10,8 @@ import type { View } from "./view.ts";
 export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
 const SMALL = FONT.replace("11px", "9px");
-const DENSE = 2, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
+const DENSE = 1, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
+const BIN = 2; // pixels of the widest bin
 const DARK = "#1b1f24";
 
 export interface Chosen { run: Run; id: number }
@@ -151,7 +152,7 @@ export class Painter {
 
   private bins(scene: Scene, row: Row, y: number, height: number): void {
     const c = this.context, { view, theme } = scene;
-    const level = row.pyramid.level(1 / view.scale);
+    const level = row.pyramid.level(BIN / view.scale);
     const last = Math.min(level.key.length, Math.ceil(view.to / level.width));
     for (let bin = Math.max(0, Math.floor(view.from / level.width)); bin < last;) {
       const key = level.key[bin], share = level.share[bin] >> 6;
