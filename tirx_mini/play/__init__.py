@@ -1,7 +1,7 @@
 """A local page to play in: an editor, and beside it what the simulator and the compiler say of its text.
 
-Two processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR; the other has
-nobody's Python, and simulates that IR (`simulating.py`). `runs.py` sends a text through both, and tells events as JSON
+Two processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR; others have
+nobody's Python, and simulate that IR for the verdict (`simulating.py`) and the timeline (`beside.py`). `runs.py` sends a text through both, and tells events as JSON
 types. `server.py` has the routes, `guard.py` refuses what does not come from the user's page, and `exporting.py` makes
 pages that need no server.
 """

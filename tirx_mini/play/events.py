@@ -68,6 +68,6 @@ def timeline_event(report: Report, spec: GpuSpec, shape: str) -> Data | None:
 
 
 def failed_event(what: str, title: str, finding: Data | None = None, kind: str = "") -> Data:
-    """Return the event for a run that has ended without a verdict. what: "build" or "simulate"."""
+    """Return the event on what failed: "build" or "simulate", without a verdict, or "timeline" after it."""
     text, findings = (title, []) if finding is None else (finding["text"], [finding])
     return {"event": "failed", "what": what, "title": title, "kind": kind, "text": text, "findings": findings}

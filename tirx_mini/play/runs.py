@@ -75,17 +75,10 @@ class Run:
         except NotBuilt as error:
             finding = told(error.finding, self._filled)
             self._tell(tell, failed_event("build", str(error), finding, error.kind))
-        except TimeoutError:
-            said = f"the simulation took longer than {SIMULATE_S:g} s: try smaller sizes, or fewer SMs"
-            self._tell(tell, failed_event("simulate", said, kind="time"))
-        except ProcessEnded as error:
-            said = f"the process that simulates ended, perhaps for want of memory (status {error.status})"
-            self._tell(tell, failed_event("simulate", said, kind="ended"))
         except SparesClosed:
             return
         except Exception as error:
-            said = f"the simulator failed: {type(error).__name__}: {error}"
-            self._tell(tell, failed_event("simulate", said, kind="failed"))
+            self._tell(tell, _failure("simulate", error))
         self._tell(tell, {"event": "done", "seconds": time.monotonic() - begun})
 
     def cancel(self) -> None:
@@ -148,11 +141,16 @@ class Run:
                 return
 
             def later(event: Data) -> None:
-                if event["event"] != "bound" or verdict["timed"]:
+                if event["event"] == "failed":
+                    tell({**event, "what": "timeline"})
+                elif event["event"] != "bound" or verdict["timed"]:
                     tell(event)
 
-            if not beside.told(later, verdict["cycles"]):  # its course depends on data, or it has no end
-                self._simulation.run(replace(timed, part=Part.TRACED), later)
+            try:
+                if not beside.told(later, verdict["cycles"]):  # its course depends on data, or it has no end
+                    self._simulation.run(replace(timed, part=Part.TRACED), later)
+            except (TimeoutError, ProcessEnded) as error:
+                tell(_failure("timeline", error))
 
     def _tell(self, tell: Tell, event: Data) -> None:
         if self._cancelled:
@@ -162,6 +160,17 @@ class Run:
         if event["event"] != "progress":
             self.events.append(event)
         tell(event)
+
+
+def _failure(what: str, error: Exception) -> Data:
+    """Return the event on a process without an answer. what: "simulate", or "timeline" where there is a verdict."""
+    if isinstance(error, TimeoutError):
+        said = f"the simulation took longer than {SIMULATE_S:g} s: try smaller sizes, or fewer SMs"
+        return failed_event(what, said, kind="time")
+    if isinstance(error, ProcessEnded):
+        said = f"the process that simulates ended, perhaps for want of memory (status {error.status})"
+        return failed_event(what, said, kind="ended")
+    return failed_event(what, f"the simulator failed: {type(error).__name__}: {error}", kind="failed")
 
 
 class Runs:

@@ -13,6 +13,7 @@ from tests.tirx_mini.play.serving import Page
 from tests.tirx_mini.play.test_simulating import SHAPE, task, told
 from tirx_mini.play.beside import Beside
 from tirx_mini.play.simulating import Part, Simulation, Simulators
+from tirx_mini.worker import ProcessEnded
 
 SIZES = dict(zip("mnk", SHAPE, strict=True))
 DEPENDS = """
@@ -98,3 +99,16 @@ def test_two_processes_are_taken_and_given_back(page: Page, step4: str) -> None:
     before = set(map(id, ready))
     ran(page, step4)
     assert len(before & set(map(id, ready))) >= 2
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), ProcessEnded(-9)])
+def test_without_a_timeline_the_verdict_stands(
+    page: Page, step4: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(beside: Beside, tell: Any, cycles: float | None) -> bool:
+        raise error
+
+    monkeypatch.setattr(Beside, "told", fail)
+    events = ran(page, step4)
+    assert events["verdict"]["verdict"] == "ok" and "timeline" not in events
+    assert events["failed"]["what"] == "timeline" and list(events)[-1] == "done"

@@ -67,6 +67,20 @@ def test_the_bound_completes_the_times_of_the_verdict(serve: Serve, play: Play) 
     assert page.locator("#verdict").inner_text() == "ok ring: ok, 7 µs ($& by itself)"
 
 
+def test_without_a_timeline_the_verdict_stays(serve: Serve, play: Play) -> None:
+    def run(request: Mapping[str, Any]) -> Iterator[Any]:
+        yield {"event": "started", "run": 7, "limits": {"build": 2, "simulate": 60}}
+        yield {"event": "verdict", "verdict": "ok", "title": "ring: ok", "findings": []}
+        yield {"event": "failed", "what": "timeline", "kind": "memory", "title": "it is too large", "text": ""}
+        yield {"event": "done", "seconds": 0.1}
+
+    page = play(serve(run))
+    done(page)
+    assert page.locator("#verdict").inner_text() == "ok ring: ok"
+    page.locator("#tab-timeline").click()
+    assert page.locator("#pane-timeline").inner_text() == "There is no timeline: it is too large"
+
+
 def test_results_of_an_earlier_text_stay_and_are_grey(serve: Serve, play: Play, timeline: str) -> None:
     runs = iter([good(timeline, (FINDING,)), good(timeline, pause=30.0)])
     page = play(serve(lambda request: next(runs)(request)))

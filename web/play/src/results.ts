@@ -138,6 +138,10 @@ export class Results {
   }
 
   private failed(event: FailedEvent): void {
+    if (event.what === "timeline") { // there is a verdict
+      this.fresh("timeline");
+      return this.timeline.say(`There is no timeline: ${event.title}`);
+    }
     this.head("failed", event.title);
     this.fresh("findings");
     const text = event.text && element("pre", { tabindex: 0 }, event.text);
