@@ -1,9 +1,9 @@
 """A local page to play in: an editor, and beside it what the simulator and the compiler say of its text.
 
-Two processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR; others have
-nobody's Python, and simulate that IR for the verdict (`simulating.py`) and the timeline (`beside.py`). `runs.py` sends a text through both, and tells events as JSON
-types. `server.py` has the routes, `guard.py` refuses what does not come from the user's page, and `exporting.py` makes
-pages that need no server.
+Three processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR. The others have
+nobody's Python, and simulate that IR: one for the verdict (`simulating.py`), one for the timeline (`beside.py`).
+`runs.py` sends a text through all, and tells events as JSON types. `server.py` has the routes, `guard.py` refuses what
+does not come from the user's page, and `exporting.py` makes pages that need no server.
 """
 
 from __future__ import annotations

@@ -116,15 +116,15 @@ class _Builder:
             kernel = self._load_one(
                 self._reference(self._file, request["name"]), shape=request["shape"] and tuple(request["shape"]),
                 sms=request["sms"], constants=request["constants"], source=request["text"].encode(),
-                stand_ins={int(line): self._code(code) for line, code in request.get("codes", {}).items()},
+                stand_ins={
+                    int(line): self._stand_in("", ast.parse(code).body)
+                    for line, code in request.get("codes", {}).items()
+                },
             )  # fmt: skip
             return self._saved(request["name"], kernel)
         except BaseException as error:
             kind, text = self._refusal(error)
             return kind, json.dumps(refusal_of(error, text, str(self._file), files))
-
-    def _code(self, text: str) -> Any:
-        return self._stand_in("", ast.parse(text).body)
 
     def _kernels(self, sms: int | None) -> Mapping[str, Callable[..., Any]]:
         if sms not in self._loaded:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 MOST_NOTES = 20
+
+Place = Mapping[str, "str | int"]
+"""The name of a file, and lines and columns."""
 
 
 def refusal_of(error: BaseException, text: str, file: str, modules: Collection[str] = ()) -> dict[str, Any]:
@@ -31,12 +34,12 @@ def refusal_of(error: BaseException, text: str, file: str, modules: Collection[s
     return {**found, **_lines(where, line)}
 
 
-def _lines(file: str, line: int, column: int = 0, end_line: int = 0, end_column: int = 0) -> dict[str, Any]:
+def _lines(file: str, line: int, column: int = 0, end_line: int = 0, end_column: int = 0) -> Place:
     place = {"line": line, "column": column, "end_line": end_line or line, "end_column": end_column}
     return {"file": Path(file).name, **place}
 
 
-def _place(span: Any, files: Collection[str]) -> dict[str, Any]:
+def _place(span: Any, files: Collection[str]) -> Place:
     if span is None or span.user.file not in files:
         return _lines("", 0)
     user = span.user
@@ -48,7 +51,7 @@ def _line(span: Any, files: Collection[str]) -> tuple[int, str]:
     return (span.user.line, Path(span.user.file).name) if span is not None and span.user.file in files else (0, "")
 
 
-def _of_syntax(error: SyntaxError, files: Collection[str]) -> dict[str, Any]:
+def _of_syntax(error: SyntaxError, files: Collection[str]) -> Place:
     file = error.filename if error.filename in files else ""
     return _lines(str(file), *(value if type(value) is int and value > 0 else 0 for value in (
         error.lineno, error.offset, error.end_lineno, error.end_offset
