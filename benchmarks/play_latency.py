@@ -4,7 +4,7 @@
     python benchmarks/play_latency.py --runs 5 --cases drill
 
 A run is a request to a server on this machine, whose processes are warm. The page waits for 150 ms without a key before
-it; these are added. Bounds are those of the median, on an idle machine.
+it; these are added. Bounds are those of the median, on an idle machine; the load is that of the last minute.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import re
 import statistics
 import sys
@@ -100,7 +101,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40, metavar="N")
     parser.add_argument("--cases", default="", metavar="PATTERN", help="only those whose name matches, as in drill")
     options = parser.parse_args()
-    table = Table("", "median", "95 %", "bound", "timeline", "first event", title="seconds from the last key")
+    table = Table("", "median", "95 %", "bound", "timeline", "first event", "load", title="seconds from the last key")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernels.py"
         file.touch()
@@ -134,6 +135,7 @@ def row(server: Server, port: int, case: Case, runs: int) -> list[str]:
         f"{case.bound_s:g}",
         timeline,
         f"{first:.2f}",
+        f"{os.getloadavg()[0]:.1f}",
     ]
 
 

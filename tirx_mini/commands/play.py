@@ -11,7 +11,7 @@ from tirx_mini.files import output_file
 from tirx_mini.hardware import GPUS
 from tirx_mini.play import PlayError, export, serve
 
-from .arguments import argument, positive, shape
+from .arguments import add_no_fill, argument, positive, shape
 
 
 def parse_port(text: str) -> int:
@@ -38,10 +38,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{next(name for name, value in of_runs.items() if value)} is for --export: the page has its own")
     try:
         if options.export is None:
-            serve(ref, port=options.port, hosts=options.allow_host, browser=not options.no_browser, say=_say)
+            serve(
+                ref, port=options.port, hosts=options.allow_host, browser=not options.no_browser, fill=options.fill,
+                say=_say,
+            )  # fmt: skip
             return 0
         verdict, right = export(
-            ref, options.export, shape=options.shape, size=options.size, gpu=options.gpu, sms=options.sms
+            ref, options.export, shape=options.shape, size=options.size, gpu=options.gpu, sms=options.sms,
+            fill=options.fill,
         )
     except PlayError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -81,4 +85,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="with --export: all three dimensions")
     parser.add_argument("--gpu", choices=sorted(GPUS), help="with --export: the GPU to model (default: the ladder's)")
     parser.add_argument("--sms", type=positive, metavar="N", help="with --export: model only N of its SMs")
+    add_no_fill(parser)
     return parser

@@ -28,7 +28,7 @@ from .drills import (
     standings,
     write_new,
 )
-from .filling import Filled, filling
+from .filling import Filled, filling, filling_of
 from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
@@ -162,6 +162,7 @@ __all__ = [
     "figures_of_row",
     "file_and_name",
     "filling",
+    "filling_of",
     "findings_book",
     "hint_command",
     "hints_of",

@@ -20,7 +20,7 @@ from tirx_mini.report import ProductError, product_error, product_shape, report_
 from tirx_mini.sim import Watch, numpy_dtype
 
 from .constants import Constant
-from .filling import Filled, filling
+from .filling import Filled, filling, stand_ins_of
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import NO_CONSTANTS
 from .meter import WatchShare
@@ -104,7 +104,7 @@ def check_file(
     spec = gpu_spec(gpu).with_sms(sms)
     filled = filling(ref.path, ref.name) if fill else None
     try:
-        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants, filled=filled)
+        kernel = load_kernel(ref, size=size, shape=shape, sms=sms, constants=constants, stand_ins=stand_ins_of(filled))
     except TirxError as error:
         return Checked(failed(ref.name or ref.path.stem, error, spec.name), filled=filled).told()
     checked = check_kernel(
@@ -129,6 +129,7 @@ def check_kernel(
     pedantic: bool = False,
     budget: int = BUDGET,
     trace: bool | None = None,
+    single: bool = True,
     watch: WatchShare | None = None,
     arguments: Sequence[npt.NDArray] | None = None,
 ) -> Checked:
@@ -139,9 +140,9 @@ def check_kernel(
     name: the kernel's name in the report. schedules: the number of event orders to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. watch: as in `Meter`. arguments: the random data, for a caller who reads the results; by default
-    those of `make_arguments`. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no
-    random data, and `ValueError` for an unknown GPU.
+    gigabytes. single: whether to predict the time of a launch by itself, too. watch: as in `Meter`. arguments: the
+    random data, for a caller who reads the results; by default those of `make_arguments`. Raises `ArgumentError` for a
+    kernel with a scalar parameter, for which there are no random data, and `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel) if arguments is None else arguments
     exploration = None
@@ -151,7 +152,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget, trace=_small(kernel) if trace is None else trace, single=True,
+            budget=budget, trace=_small(kernel) if trace is None else trace, single=single,
             watch=shares(kernel, watch),
         )  # fmt: skip
     report = report.named(name or report.kernel)

@@ -11,6 +11,7 @@ from tirx_mini.records import dataclass, replace
 from tirx_mini.script import StandIn
 
 from .hints import Hints, hints_of, kernel_of, matched, places, reference_file
+from .kernel_ref import NO_STAND_INS
 from .kernels import arch_folder, read_kernels, step_of
 from .todos import Todo, architecture_in, todos_in
 
@@ -44,13 +45,22 @@ class Filled:
         """Return `report` with the user's share of the code, and a note at each finding in other code."""
         return replace(report, yours=self.yours, findings=tuple(map(self._told, report.findings)))
 
-    def _told(self, finding: Finding) -> Finding:
-        line = finding.span.user.line if finding.span is not None else 0
+    def note(self, line: int) -> str | None:
+        """Return a sentence about a line that the reference's code replaces, or None for any other line."""
         number = next((number for number, todo in self.open.items() if todo.dots == line), None)
-        if number is None:
+        return None if number is None else f"line {line} is TODO {number}, for which the reference's code stands"
+
+    def _told(self, finding: Finding) -> Finding:
+        note = self.note(finding.span.user.line) if finding.span is not None else None
+        if note is None:
             return finding
-        note = f"line {line} is TODO {number}, for which the reference's code stands", None
-        return replace(finding, details={**finding.details, "notes": (*finding.details.get("notes", ()), note)})
+        notes = (*finding.details.get("notes", ()), (note, None))
+        return replace(finding, details={**finding.details, "notes": notes})
+
+
+def stand_ins_of(filled: Filled | None) -> Mapping[int, StandIn]:
+    """Return the statements for the open TODOs of a fill-in, if there is one."""
+    return NO_STAND_INS if filled is None else filled.by_line
 
 
 def filling(path: Path, name: str) -> Filled | None:
@@ -59,10 +69,14 @@ def filling(path: Path, name: str) -> Filled | None:
     The result is None for a step with no open TODO, with only open TODOs, or with an unfinished one; and for other
     files.
     """
+    return filling_of(read_kernels(path), path, name) if step_of(name) is not None and path.is_file() else None
+
+
+def filling_of(text: str, path: Path, name: str) -> Filled | None:
+    """Return the fill-in for a factory of `text`, which may not be what the file `path` holds."""
     step = step_of(name)
-    if step is None or not path.is_file():
+    if step is None:
         return None
-    text = read_kernels(path)
     arch = arch_folder(architecture_in(path, text))
     hints, todos = hints_of(step, arch), todos_in(text).get(step, ())
     mine = {number: todo for number, todo in matched(hints, todos).items() if todo.open}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType, ModuleType
+from typing import Any
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import IRModule, PrimFunc
@@ -17,8 +17,7 @@ from .constants import Constant
 from .kernels import NO_CONSTANTS, KernelFileError, default_kernels, explaining, is_factory, load_module, step_of
 from .steps import STEPS, Shape
 
-if TYPE_CHECKING:
-    from .filling import Filled  # a sandbox, which fills nothing in, imports no simulator
+NO_STAND_INS: Mapping[int, StandIn] = MappingProxyType({})
 
 _DEFAULT_SIZE = 1024
 
@@ -54,13 +53,13 @@ def load_kernel(
     shape: Shape | None = None,
     sms: int | None = None,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
-    filled: Filled | None = None,
+    stand_ins: Mapping[int, StandIn] = NO_STAND_INS,
     source: bytes | None = None,
 ) -> PrimFunc:
     """Return the kernel that `ref` names: a ``@Tx.prim_func``, or the kernel of a factory ``f(M, N, K)``.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
-    filled: the statements for open TODOs of the factory. source: as in `load_kernels`.
+    stand_ins: the statements for open TODOs of the factory, by the line of the `...`. source: as in `load_kernels`.
 
     Raises `KernelFileError` for a file or name without a kernel, `TirxError` for a mistake in the kernel,
     `ValueError` for a shape that the kernel does not accept.
@@ -69,7 +68,7 @@ def load_kernel(
     found = getattr(module, _choose(ref, module))
     if not isinstance(found, PrimFunc):
         arguments = _arguments(ref, found, size, shape)
-        with explaining(), standing_in(*_stand_ins(found, filled)):
+        with explaining(), standing_in(_file_of(found), stand_ins):
             found = found(*arguments)
     found = getattr(found, "prim_func", found)  # of a kernel of tilelang.jit
     if isinstance(found, IRModule):
@@ -79,10 +78,9 @@ def load_kernel(
     return found
 
 
-def _stand_ins(factory: Callable[..., object], filled: Filled | None) -> tuple[str, Mapping[int, StandIn]]:
-    """Return the file of a factory, and the replacement statements for each `...` in it."""
-    code = getattr(factory, "__code__", None)
-    return ("", {}) if code is None or filled is None else (code.co_filename, filled.by_line)
+def _file_of(factory: Callable[..., object]) -> str:
+    """Return the file of a factory, or "" for a callable without code."""
+    return getattr(getattr(factory, "__code__", None), "co_filename", "")
 
 
 def named_kernel(ref: KernelRef) -> KernelRef:

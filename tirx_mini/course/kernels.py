@@ -210,7 +210,9 @@ def _load(
                 set_constants(tree, constants)
                 exec(compile(tree, str(file), "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
-        raise KernelFileError(f"{file}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
+        own = error.filename in (None, str(file), spec.origin)
+        where = file if own else error.filename  # that of a module that it imports
+        raise KernelFileError(f"{where}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
     return module
 
 

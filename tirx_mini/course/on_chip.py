@@ -17,7 +17,7 @@ from tirx_mini.report import exact_product, product_error, product_picture, prod
 from tirx_mini.resources import resource
 
 from .check import Checked, check_kernel, make_arguments
-from .filling import filling
+from .filling import filling, stand_ins_of
 from .kernel_ref import KernelRef, load_kernel
 from .kernels import arch_folder, load_kernels, step_of
 from .meter import WatchShare
@@ -147,7 +147,8 @@ def chip_file(
     The keywords are those of `check_file`. Raises as `load_kernel` does.
     """
     spec = gpu_spec(gpu).with_sms(sms)
-    kernel = load_kernel(ref, size=size, shape=shape, sms=sms, filled=filling(ref.path, ref.name) if fill else None)
+    filled = filling(ref.path, ref.name) if fill else None
+    kernel = load_kernel(ref, size=size, shape=shape, sms=sms, stand_ins=stand_ins_of(filled))
     return on_chip(
         kernel, spec, name=ref.name, reference=_reference(ref, kernel, spec), seed=seed, budget=budget, watch=watch
     )

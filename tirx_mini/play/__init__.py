@@ -1,9 +1,9 @@
 """A local page to play in: an editor, and beside it what the simulator and the compiler say of its text.
 
-Two processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR; the other has
-nobody's Python, and simulates that IR (`simulating.py`). `runs.py` sends a text through both, and tells events as JSON
-types. `server.py` has the routes, `guard.py` refuses what does not come from the user's page, and `exporting.py` makes
-pages that need no server.
+Three processes serve a run. One executes the text in a sandbox (`building.py`) and answers with IR. The others have
+nobody's Python, and simulate that IR: one for the verdict (`simulating.py`), one for the timeline (`beside.py`).
+`runs.py` sends a text through all, and tells events as JSON types. `server.py` has the routes, `guard.py` refuses what
+does not come from the user's page, and `exporting.py` makes pages that need no server.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _NEEDED = ("starlette", "uvicorn")
 
 
 def serve(
-    ref: KernelRef | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, say: Callable[[str], None]
-) -> None:
+    ref: KernelRef | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, fill: bool = True,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
     """Serve the page until the process ends.
 
     ref: the file, and the kernel that is shown first; None for the student's file in the working directory, else a
         scratch copy of step 1.
     port: 0 for any free one. hosts: further names of this machine. browser: whether to open one where that is possible.
-    say: is called with sentences for the user.
+    fill: whether the reference's code stands for open TODOs. say: is called with sentences for the user.
     Raises `PlayError`, also without the packages of the extra.
     """
     absent = [name for name in _NEEDED if find_spec(name) is None]
@@ -37,22 +38,22 @@ def serve(
         raise PlayError(f"play needs {' and '.join(absent)}: {how_to_install(EXTRA)}")
     from .serving import serve_page
 
-    serve_page(ref, port=port, hosts=hosts, browser=browser, say=say)
+    serve_page(ref, port=port, hosts=hosts, browser=browser, fill=fill, say=say)
 
 
 def export(
     ref: KernelRef | None, path: Path, *, shape: Shape | None = None, size: int | None = None, gpu: str | None = None,
-    sms: int | None = None,
+    sms: int | None = None, fill: bool = True,
 ) -> tuple[str, bool]:  # fmt: skip
     """Run a kernel, and write its page to a file. Return the verdict in a line, and whether the kernel is right.
 
     ref: as in `serve`; without a name, the last kernel that is written. shape, size: of the problem, by default 512 in
-    each dimension that is free. gpu, sms: the modelled GPU, by default that of the file's ladder. Raises `PlayError`,
-    and `OutputError` if the file cannot be written.
+    each dimension that is free. gpu, sms: the modelled GPU, by default that of the file's ladder. fill: as in
+    `serve`. Raises `PlayError`, and `OutputError` if the file cannot be written.
     """
     from .recording import export_page
 
-    return export_page(ref, path, shape=shape, size=size, gpu=gpu, sms=sms)
+    return export_page(ref, path, shape=shape, size=size, gpu=gpu, sms=sms, fill=fill)
 
 
 __all__ = ["PlayError", "export", "serve"]

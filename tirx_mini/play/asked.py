@@ -24,7 +24,8 @@ class RunRequest:
     """A run that the page asks for.
 
     shape: None for a kernel that takes none. course: whether findings are told step by step. drill: the one that the
-    text repairs, or "". asked: whether the user has asked for this run, and not only typed.
+    text repairs, or "". asked: whether the user has asked for this run, and not only typed. modules: the names of those
+    beside the file that the page has opened.
     """
 
     text: str
@@ -37,6 +38,7 @@ class RunRequest:
     course: bool
     drill: str
     asked: bool
+    modules: tuple[str, ...] = ()
 
     def at(self, kernel: str, shape: Shape, gpu: str, sms: int | None) -> RunRequest:
         """Return the run of another problem in course mode, with the kernel's own constants."""
@@ -58,7 +60,7 @@ def run_request(data: Mapping[str, Any]) -> RunRequest:
     return RunRequest(
         text_of(data, "text"), kernel, _shape(data.get("sizes")), _constants(data.get("constants") or {}), gpu,
         None if sms is None else _whole("sms", sms, GPUS[gpu].sms), frozenset(want), data.get("course") is True,
-        text_of(data, "drill", ""), data.get("asked") is True,
+        text_of(data, "drill", ""), data.get("asked") is True, _names(data.get("modules")),
     )  # fmt: skip
 
 
@@ -97,6 +99,13 @@ def _shape(sizes: object) -> Shape | None:
         raise BadRequest("sizes is not an object with m, n and k")
     m, n, k = (_whole(f"the size {name}", sizes.get(name), MOST_SIZE) for name in "mnk")
     return m, n, k
+
+
+def _names(given: object) -> tuple[str, ...]:
+    given = given or []
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise BadRequest("modules is not a list of names")
+    return tuple(given)
 
 
 def _constants(given: object) -> dict[str, Constant]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
 
 from tirx_mini.course import Constant
@@ -13,6 +14,7 @@ from tirx_mini.files import write_whole
 from tirx_mini.records import dataclass
 from tirx_mini.sandbox import LOCKS, Failed, Limits, LockedProcess, Sandbox, SandboxError, slow_packages
 
+from .edits import with_edit
 from .findings import Data, refusal_data
 from .spares import Held, Spares
 
@@ -31,21 +33,31 @@ _LOCKED = {
 
 @dataclass(frozen=True)
 class Job:
-    """A text to build. shape: None for a kernel without a factory."""
+    """A text to build.
+
+    shape: None for a kernel without a factory.
+    codes: statements for open TODOs, by the line of the `...`.
+    modules: the texts of modules that it may import, by name.
+    """
 
     text: str
     kernel: str
     shape: tuple[int, int, int] | None
     constants: Mapping[str, Constant]
     sms: int | None = None
+    codes: Mapping[int, str] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Built:
-    """A kernel as `save_json` writes it, which nobody has checked yet. path: the name of the text's file in it."""
+    """A kernel as `save_json` writes it, which nobody has checked yet.
+
+    files: the names for pages of the text's file and its modules, by their names in the kernel.
+    """
 
     ir: str
-    path: str
+    files: Mapping[str, str]
 
 
 class NotBuilt(Exception):
@@ -71,7 +83,7 @@ class Build:
     def made(self, job: Job) -> Built:
         """Return the kernel. Raises `NotBuilt`."""
         try:
-            process = self._builders.process(job.text)
+            process = self._builders.process("\n".join((job.text, *job.modules.values())))
         except SandboxError as error:
             raise NotBuilt("sandbox", refusal_data(None, f"the sandbox does not start: {error}")) from None
         try:
@@ -91,15 +103,18 @@ class Build:
     def _asked(self, process: LockedProcess, job: Job) -> Built:
         request = {
             "text": job.text, "name": job.kernel, "shape": job.shape, "constants": dict(job.constants), "sms": job.sms,
+            "codes": dict(job.codes), "modules": dict(job.modules),
         }  # fmt: skip
+        files = self._builders.files(job.modules)
         answer = process.ask(request, BUILD_S, job.kernel)
         if answer.kind == "built":
-            return Built(answer.text, str(self._builders.path))
+            return Built(answer.text, files)
         try:
             refusal = json.loads(answer.text)
         except ValueError:
             refusal = {"title": answer.text.strip().partition("\n")[0], "text": answer.text}
-        finding = refusal_data(refusal, f"{job.kernel} cannot be built")
+        modules = set(files.values()) - {self._builders.path.name}
+        finding = with_edit(refusal_data(refusal, f"{job.kernel} cannot be built", modules), job.text)
         if answer.kind == "memory":
             finding["title"] = f"{job.kernel} used more than {MEMORY_MB} MiB of memory while it was built"
         raise NotBuilt(answer.kind if answer.kind.isascii() else "python", finding)
@@ -121,6 +136,11 @@ class Builders:
     def start(self) -> None:
         """Start the spare processes that are missing."""
         self._spares.start()
+
+    def files(self, modules: Iterable[str]) -> dict[str, str]:
+        """Return the names for pages of the text's file and of modules, by their names in the sandbox."""
+        beside = (self.path.with_name(f"{name}.py") for name in modules)
+        return {str(path): path.name for path in (self.path, *beside)}
 
     def process(self, text: str) -> LockedProcess:
         """Return a process for a text. Raises `SandboxError` if none starts."""

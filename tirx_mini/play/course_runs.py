@@ -38,6 +38,7 @@ def sealed(found: OnChip, product: Data | None, verdict: Data, file: str) -> Dat
         "event": "verdict", "verdict": "ok" if right else "wrong", "stages": 0 if right else STEPS_OF_REVEAL,
         "title": f"{found.checked.report.kernel or 'the kernel'}: {found.sentence}", "findings": [],
         "seconds": verdict["seconds"], "cycles": verdict["cycles"], "microseconds": verdict["microseconds"],
+        "time": verdict["time"], "timed": verdict["timed"],
     }  # fmt: skip
     if right:
         shown |= {"title": verdict["title"], "findings": verdict["findings"]}  # warnings and notes conceal nothing

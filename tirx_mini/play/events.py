@@ -18,13 +18,19 @@ def verdict_event(checked: Checked, file: str, seconds: float) -> Data:
     causes = [*report.causes] + ([checked.wrong] if checked.wrong is not None else [])
     findings = [finding_data(finding, file) for finding in causes]
     findings += [finding_data(finding, file, consequence=True) for finding in report.consequences]
-    notes = [*report.unchecked, *report.unwritten, report.sampled, report.outlook]
+    filled = [] if checked.filled is None else [f"{checked.filled}."]
+    notes = [*filled, *report.unchecked, *report.unwritten, report.sampled, report.outlook]
     notes += [str(report.proof)] if report.proof else []
     return {
         "event": "verdict", "verdict": verdict_of_check(checked), "title": title_of(checked), "findings": findings,
         "notes": [note for note in notes if note], "seconds": seconds, "cycles": report.cycles,
-        "microseconds": report.time_us,
+        "microseconds": report.time_us, "time": _time_of(report), "timed": not report.errors,
     }  # fmt: skip
+
+
+def _time_of(report: Report) -> str:
+    """Return the times as the headline has them; that of a launch by itself may follow with the bound."""
+    return "" if report.timing is None else report.timing.sentence(report.gpu)
 
 
 def verdict_of_check(checked: Checked) -> str:
@@ -51,6 +57,7 @@ def bound_event(report: Report) -> Data | None:
     return {
         "event": "bound", "headline": text[:1].upper() + text[1:], "terms": terms,
         "sentences": [cause.sentence for cause in bound.causes], "clock": timing.parts,
+        "time": _time_of(report),
     }  # fmt: skip
 
 
@@ -62,6 +69,6 @@ def timeline_event(report: Report, spec: GpuSpec, shape: str) -> Data | None:
 
 
 def failed_event(what: str, title: str, finding: Data | None = None, kind: str = "") -> Data:
-    """Return the event for a run that has ended without a verdict. what: "build" or "simulate"."""
+    """Return the event on what failed: "build" or "simulate", without a verdict, or "timeline" after it."""
     text, findings = (title, []) if finding is None else (finding["text"], [finding])
     return {"event": "failed", "what": what, "title": title, "kind": kind, "text": text, "findings": findings}

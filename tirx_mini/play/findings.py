@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tirx_mini.diagnose import Finding
 from tirx_mini.ir import Span
 from tirx_mini.report import WIDTH, finding_page, plain
+from tirx_mini.saved import ELSEWHERE
 
 Data = dict[str, Any]
 
@@ -16,35 +17,38 @@ _PLACES = ("line", "column", "end_line", "end_column")
 
 
 def finding_data(finding: Finding, file: str, consequence: bool = False) -> Data:
-    """Return a finding. file: that of the editor; places in other files have no lines.
+    """Return a finding. file: that of the editor; a place in a module beside it is its "where", as in "tiles.py:12".
 
     consequence: whether it follows from another finding.
     """
-    related = [{"line": _line(span, file), "text": text} for text, span in finding.details.get("notes", ())]
-    related += [{"line": _line(role.span, file), "text": str(role)} for role in finding.details.get("stuck", ())]
+    notes = [(text, span) for text, span in finding.details.get("notes", ())]
+    notes += [(str(role), role.span) for role in finding.details.get("stuck", ())]
+    related = [{"line": _line(span, file), "where": _where(span, file), "text": text} for text, span in notes]
     return {
-        "code": finding.code, "severity": finding.severity, **_place(finding.span, file), "title": finding.message,
-        "text": plain(finding_page(finding), WIDTH), "help": finding.details.get("hint") or "", "related": related,
-        "edit": None, "rule": finding.about.rule, "happened": finding.happened, "consequence": consequence,
+        "code": finding.code, "severity": finding.severity, **_place(finding.span, file),
+        "where": _where(finding.span, file), "title": finding.message, "text": plain(finding_page(finding), WIDTH),
+        "help": finding.details.get("hint") or "", "related": related, "edit": None,
+        "rule": finding.about.rule, "happened": finding.happened, "consequence": consequence,
     }  # fmt: skip
 
 
-def refusal_data(refusal: object, title: str) -> Data:
+def refusal_data(refusal: object, title: str, modules: Collection[str] = ()) -> Data:
     """Return what a sandboxed process says of a text as a finding; none of its fields is trusted.
 
-    title: for a refusal without one.
+    title: for a refusal without one. modules: the names of the files beside the text's.
     """
     given: Mapping[Any, Any] = refusal if isinstance(refusal, dict) else {}
     notes = given.get("notes")
     related = [
-        {"line": _number(note[1]), "text": _text(note[0])}
+        {**_line_of(note[1], note[2], modules), "text": _text(note[0])}
         for note in (notes if isinstance(notes, list) else ())
-        if isinstance(note, list) and len(note) == 2
+        if isinstance(note, list) and len(note) == 3
     ]
     title = _text(given.get("title")) or title
     return {
         "code": _text(given.get("code")) or None, "severity": "error",
         **{name: _number(given.get(name)) for name in _PLACES},
+        **_line_of(given.get("line"), given.get("file"), modules),
         "title": title, "text": _text(given.get("text")) or title, "help": _text(given.get("help")),
         "related": related, "edit": None, "rule": "", "happened": True, "consequence": False,
     }  # fmt: skip
@@ -64,6 +68,21 @@ def _place(span: Span | None, file: str) -> dict[str, int]:
     user = span.user
     numbers = user.line, user.column + 1, user.end_line or user.line, user.end_column + 1
     return dict(zip(_PLACES, numbers, strict=True))
+
+
+def _where(span: Span | None, file: str) -> str:
+    """Return the place of a span in a module, else ""."""
+    if span is None or span.user.file in (file, ELSEWHERE):
+        return ""
+    return f"{span.user.file}:{span.user.line}"
+
+
+def _line_of(line: object, file: object, modules: Collection[str]) -> Data:
+    """Return a line as a place in the text, or in one of the modules."""
+    number = _number(line)
+    if isinstance(file, str) and file in modules:
+        return {"line": 0, "where": f"{file}:{number}"}
+    return {"line": number, "where": ""}
 
 
 def _line(span: Span | None, file: str) -> int:

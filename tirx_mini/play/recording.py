@@ -18,7 +18,7 @@ from .studio import Studio, sandbox_here
 
 def export_page(
     ref: KernelRef | None, path: Path, *, shape: Shape | None = None, size: int | None = None, gpu: str | None = None,
-    sms: int | None = None,
+    sms: int | None = None, fill: bool = True,
 ) -> tuple[str, bool]:  # fmt: skip
     """Run a kernel, and write its page. Return the verdict in a line, and whether the kernel is right.
 
@@ -27,17 +27,22 @@ def export_page(
     source = Source.of(ref)
     text = source.read().text
     with tempfile.TemporaryDirectory() as folder:
-        studio = Studio(source, sandbox_here(), Path(folder))
+        studio = Studio(source, sandbox_here(), Path(folder), fill=fill)
         try:
             name, shape = _chosen(text, source.kernel, shape, size)
+            modules = tuple(studio.modules.found(text))
             chosen = gpu or source.ladder(text)
-            run = studio.runs.finished(RunRequest(text, name, shape, {}, chosen, sms, RUNS, False, "", True))
+            run = studio.runs.finished(RunRequest(text, name, shape, {}, chosen, sms, RUNS, False, "", True, modules))
             write_whole(path, studio.page_of(run))
         finally:
             studio.close()
     verdict = run.event("verdict") or run.event("failed")
     assert verdict is not None
-    return verdict["title"], verdict.get("verdict") == "ok"
+    bound = run.event("bound")
+    title = verdict["title"]
+    if bound is not None:
+        title = title.replace(verdict["time"], bound["time"])
+    return title, verdict.get("verdict") == "ok"
 
 
 def _chosen(text: str, name: str, shape: Shape | None, size: int | None) -> tuple[str, Shape | None]:

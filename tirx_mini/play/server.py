@@ -94,7 +94,7 @@ class Server:
     async def _kernels(self, data: Mapping[str, Any]) -> Response:
         text = text_of(data, "text")
         try:
-            return JSONResponse({"kernels": kernels_in(text)})
+            return JSONResponse({"kernels": kernels_in(text), "modules": self.studio.modules.found(text)})
         except NO_PYTHON as error:
             return JSONResponse({"error": syntax_data(error)})
 

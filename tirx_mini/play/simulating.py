@@ -9,8 +9,9 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator
-from math import prod
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import field
+from enum import Enum
 from typing import Any
 
 import psutil
@@ -18,15 +19,19 @@ import psutil
 from tirx_mini.course import (
     STEPS,
     Checked,
+    Filled,
     KernelFileError,
-    Shape,
+    WatchShare,
     check_kernel,
     load_kernels,
     make_arguments,
     outcome_of,
     shape_text,
+    shares,
     stage_items,
 )
+from tirx_mini.diagnose import Report
+from tirx_mini.driver import simulate
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.records import dataclass, replace
@@ -34,10 +39,11 @@ from tirx_mini.report import product_shape
 from tirx_mini.resources import resource
 from tirx_mini.sandbox import remember_lines
 from tirx_mini.saved import SavedKernelError, load_json
-from tirx_mini.worker import Worker
+from tirx_mini.worker import ProcessEnded, Worker
 
 from .course_runs import DrillFix, fix_event, sealed
 from .events import bound_event, failed_event, timeline_event, verdict_event
+from .filling import stages_withheld
 from .findings import Data
 from .product import product_event
 from .spares import Held, Spares
@@ -48,25 +54,40 @@ MEMORY_MB = 8192
 PERIOD_S = 0.2
 RUNS = frozenset({"findings", "timeline", "bound", "product"})
 STAGES = ("tir", "passes", "cuda", "ptx", "sass")
-_QUICK = 1024**3
-"""The largest product, as M · N · K, that is run once; a larger one has its verdict before it runs for the timeline."""
 _LONG_S = 5.0
 """The seconds after which a process is not kept, because its memory has grown."""
-_SPARES = 2
+_SPARES = 3
+CLOCK = "clock"
+"""The event of a child with the cycles of an execution without data; None if it has no end."""
 
 Tell = Callable[[Data], None]
+
+
+class Part(Enum):
+    """What a process does of a run.
+
+    VERDICT: a check without the timeline, which cheap plans answer. TIME: the timeline and the bound of an execution
+    without data, whose times are the same, after the event `CLOCK`. TRACED: the timeline and the bound of a check.
+    BOTH: one check for the verdict, the timeline and the bound.
+    """
+
+    VERDICT = "verdict"
+    TIME = "time"
+    TRACED = "traced"
+    BOTH = "both"
 
 
 @dataclass(frozen=True)
 class Task:
     """A kernel to simulate.
 
-    ir: as a sandbox has answered it, from the text at `path`. file: the name of the text for pages.
+    ir: as a sandbox has answered it, with the names of `files` for pages. file: that of the text.
     want: the events, of `RUNS` and `STAGES`. sealed: whether findings are told step by step. fix: of a drill.
+    part: of the run. filled: the open TODOs for which the reference's code stands. modules: the texts of other files.
     """
 
     ir: str
-    path: str
+    files: Mapping[str, str]
     file: str
     text: str
     kernel: str
@@ -75,6 +96,9 @@ class Task:
     want: frozenset[str]
     sealed: bool = False
     fix: DrillFix | None = None
+    part: Part = Part.BOTH
+    filled: Filled | None = None
+    modules: Mapping[str, str] = field(default_factory=dict)
     memory_mb: int = MEMORY_MB
 
 
@@ -109,7 +133,8 @@ class Simulation:
         """Tell the events of a run. Raises `TimeoutError`, `ProcessEnded`, or an error of the process."""
         worker = self._simulators.take()
         if not self._held.hold(worker):
-            worker.close()
+            self._simulators.give_back(worker)
+            raise ProcessEnded(None)
         begun = time.monotonic()
         kept = False
         try:
@@ -141,13 +166,22 @@ def warm_up(_: None) -> Generator[None, None, None]:
     with contextlib.suppress(KernelFileError):  # where there are no references
         spec = gpu_spec(DEFAULT_GPU)
         kernel = load_kernels(resource("kernels_ref"))[1](*STEPS[1].shapes[0])
-        timeline_event(check_kernel(kernel, gpu=spec, trace=True).report, spec, "")
+        check_kernel(kernel, gpu=spec, trace=False)
+        timeline_event(clocked(kernel, spec), spec, "")
+
+
+def clocked(kernel: PrimFunc, spec: GpuSpec, watch: WatchShare | None = None) -> Report:
+    """Return the report of an execution without data, with the timeline and the time of a single launch."""
+    return simulate(
+        kernel, gpu=spec, data=False, checks=False, trace=True, single=True, watch=shares(kernel, watch)
+    )
 
 
 def simulated(task: Task) -> Generator[Any, None, None]:
     """Simulate a kernel, and yield its events, with the progress a few times a second."""
     _limit_memory(task.memory_mb)
-    remember_lines(task.file, task.text)
+    for file, text in {**task.modules, task.file: task.text}.items():
+        remember_lines(file, text)
     yield None
     begun = time.monotonic()
     events: queue.SimpleQueue[Data | BaseException | None] = queue.SimpleQueue()
@@ -196,40 +230,53 @@ class _Run:
 
     def _work(self) -> None:
         task = self._task
-        kernel = load_json(task.ir, {task.path: task.file})
+        kernel = load_json(task.ir, task.files)
         if task.want & RUNS:
             self._simulate(kernel)
         for stage in STAGES:
             if stage in task.want:
                 self._doing = f"making the stage {stage}"
-                arch = gpu_spec(task.gpu).arch
-                self._tell({"event": "stage", "stage": stage, **stage_items(kernel, stage, arch, task.file)})
+                self._tell({"event": "stage", "stage": stage, **self._stage(kernel, stage)})
+
+    def _stage(self, kernel: PrimFunc, stage: str) -> Data:
+        task = self._task
+        if task.filled is not None:
+            return {"missing": stages_withheld(task.filled)}
+        return stage_items(kernel, stage, gpu_spec(task.gpu).arch, task.file)
 
     def _simulate(self, kernel: PrimFunc) -> None:
         task = self._task
-        spec = gpu_spec(task.gpu).with_sms(task.sms)
-        shape = product_shape(kernel)
-        quick = shape is None or prod(shape) <= _QUICK
-        traced = bool(task.want & {"timeline", "bound"}) or task.sealed or task.fix is not None
+        spec, part = gpu_spec(task.gpu).with_sms(task.sms), task.part
         begun = time.monotonic()
         try:
+            if part is Part.TIME:
+                checked = self._named(Checked(clocked(kernel, spec, self._watch)))
+                self._tell({"event": CLOCK, "cycles": checked.report.cycles})
+                if checked.report.cycles is not None:
+                    self._tell_time(checked, spec, kernel)
+                return
             arguments = make_arguments(kernel)
-            checked = self._check(kernel, spec, arguments, quick and traced)
+            checked = self._named(check_kernel(
+                kernel, gpu=spec, trace=part is not Part.VERDICT, single=part is not Part.VERDICT, watch=self._watch,
+                arguments=arguments,
+            ))  # fmt: skip
         except (TirxError, ValueError) as error:
             self._tell(failed_event("simulate", str(error).partition("\n")[0], kind="refused"))
             return
-        seconds = time.monotonic() - begun
+        if part is not Part.TRACED:
+            self._tell_verdict(checked, kernel, arguments, time.monotonic() - begun)
+        if part is not Part.VERDICT:
+            self._tell_time(checked, spec, kernel)
+
+    def _tell_verdict(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], seconds: float) -> None:
+        task = self._task
+        verdict = verdict_event(checked, task.file, seconds)
         if task.sealed:
-            self._tell_sealed(checked, kernel, arguments, verdict_event(checked, task.file, seconds))
-        else:
-            self._tell(verdict_event(checked, task.file, seconds))
-        product = product_event(kernel, arguments) if "product" in task.want and not task.sealed else None
+            return self._tell_sealed(checked, kernel, arguments, verdict)
+        self._tell(verdict)
+        product = product_event(kernel, arguments) if "product" in task.want else None
         if product is not None:
             self._tell(product)
-        if traced and not quick and checked.report.trace is None:
-            self._doing = "recording the timeline"
-            checked = self._check(kernel, spec, make_arguments(kernel), True)
-        self._tell_time(checked, spec, shape)
 
     def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], verdict: Data) -> None:
         """Tell what a GPU shows, and what judges the repair of a drill."""
@@ -241,23 +288,25 @@ class _Run:
         if task.fix is not None:
             self._tell(fix_event(task.fix, found))
 
-    def _check(self, kernel: PrimFunc, spec: GpuSpec, arguments: list[Any], trace: bool) -> Checked:
-        return check_kernel(
-            kernel, name=self._task.kernel, gpu=spec, trace=trace, watch=self._watch, arguments=arguments
-        )
+    def _named(self, checked: Checked) -> Checked:
+        """Return the outcome with the names of the text, and of its open TODOs."""
+        report = checked.report.named(self._task.kernel)
+        return replace(checked, report=report, filled=self._task.filled).told()
 
     def _watch(self, share: Callable[[], float]) -> None:
         self._share = share
         if self._doing.startswith("preparing"):
             self._doing = "simulating"
 
-    def _tell_time(self, checked: Checked, spec: GpuSpec, shape: Shape | None) -> None:
+    def _tell_time(self, checked: Checked, spec: GpuSpec, kernel: PrimFunc) -> None:
         report, want = checked.report, self._task.want
+        self._doing = "drawing the timeline"
         if self._task.sealed and not checked.ok:  # a timeline as a profiler's: without the reasons
             report = replace(report, findings=(), bound=None)
         bound = bound_event(report) if "bound" in want else None
         if bound is not None:
             self._tell(bound)
+        shape = product_shape(kernel)
         size = "" if shape is None else shape_text(shape)
         timeline = timeline_event(report, spec, size) if "timeline" in want else None
         if timeline is not None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
+
+PATIENCE_S = 1.0
 
 
 class Closable(Protocol):
@@ -25,15 +28,18 @@ class SparesClosed(RuntimeError):
 class Spares(Generic[T]):
     """At most `count` spare objects of `make`; `take` returns one of them, or waits for the next.
 
+    patience_s: for how long after a `take` none is made while another one is ready: most are given back sooner, and a
+    process that starts would compete with the one that was taken.
     One thread makes all of them, and lives as long as they may: a process ends with the thread that has started it
     (Linux: PR_SET_PDEATHSIG).
     """
 
-    def __init__(self, make: Callable[[], T], count: int) -> None:
-        self._make, self._count = make, count
+    def __init__(self, make: Callable[[], T], count: int, patience_s: float = PATIENCE_S) -> None:
+        self._make, self._count, self._patience_s = make, count, patience_s
         self._ready: deque[T | Exception] = deque()
         self._changed = threading.Condition()
         self._round = 0
+        self._patient_until = 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -52,6 +58,7 @@ class Spares(Generic[T]):
             if self._closed:
                 raise SparesClosed
             found = self._ready.popleft()
+            self._patient_until = time.monotonic() + self._patience_s
             self._changed.notify_all()
         if isinstance(found, Exception):
             raise found
@@ -83,12 +90,19 @@ class Spares(Generic[T]):
             self._changed.notify_all()
         _close(old)
 
+    def _wants(self, count: int) -> bool:
+        return len(self._ready) < count
+
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or len(self._ready) < self._count)
+                self._changed.wait_for(lambda: self._closed or self._wants(self._count))
+                while (rest := self._patient_until - time.monotonic()) > 0 and not (self._closed or self._wants(1)):
+                    self._changed.wait(rest)
                 if self._closed:
                     return
+                if not self._wants(self._count):
+                    continue
                 number = self._round
             try:
                 found: T | Exception = self._make()

@@ -14,13 +14,15 @@ from tirx_mini.sandbox import Sandbox, SandboxError, find_sandbox
 from .assets import Asset, assets
 from .building import Builders, missing_locks
 from .exporting import exported
+from .filling import course_missing
 from .findings import Data
 from .kernels import NO_PYTHON, kernels_in
+from .modules import Modules
 from .problems import PlayError
-from .runs import Run, Runs
+from .runs import Run, Runs, Texts
 from .simulating import STAGES, Simulators
 from .source import Source
-from .teaching import Teaching, course_missing
+from .teaching import Teaching
 
 
 def sandbox_here() -> Sandbox:
@@ -34,18 +36,21 @@ def sandbox_here() -> Sandbox:
 class Studio:
     """A file with the processes that build and simulate its kernels.
 
-    folder: for temporary files. static: the assets. missing: a sentence for each lock that texts need to run unasked.
+    folder: for temporary files. static: the assets. fill: whether the reference's code stands for open TODOs.
+    missing: a sentence for each lock that texts need to run unasked.
     """
 
     def __init__(
-        self, source: Source, sandbox: Sandbox, folder: Path, static: Mapping[str, Asset] | None = None
-    ) -> None:
+        self, source: Source, sandbox: Sandbox, folder: Path, static: Mapping[str, Asset] | None = None,
+        fill: bool = True,
+    ) -> None:  # fmt: skip
         self.source = source
         self.static = assets() if static is None else static
         self.missing = missing_locks(sandbox)
         self._builders = Builders(sandbox, folder, source.name)
         self._simulators = Simulators()
-        self.runs = Runs(self._builders, self._simulators, source.name)
+        self.modules = Modules(source.path.absolute().parent)
+        self.runs = Runs(self._builders, self._simulators, Texts(source.name, self.modules, fill))
         self.teaching = Teaching(source, self.runs, self._simulators)
 
     @property
@@ -79,7 +84,7 @@ class Studio:
             "gpus": [{"name": name, "title": gpu.name, "sms": gpu.sms} for name, gpu in GPUS.items()],
             "kernels": kernels, "kernel": self.source.kernel, "course": {"missing": lacking} if lacking else True,
             "nvrtc": missing_compiler() or True, "version": importlib.import_module("tirx_mini").__version__,
-            "modules": [],
+            "modules": self.modules.found(version.text),
         }  # fmt: skip
 
     def page_of(self, run: Run) -> str:

@@ -36,10 +36,10 @@ from tirx_mini.course import (
     session,
     todos_in,
 )
-from tirx_mini.resources import resource
 
 from .asked import BadRequest, RunRequest, text_of, whole_of
 from .course_runs import STEPS_OF_REVEAL, DrillFix
+from .filling import course_missing
 from .findings import Data
 from .runs import Run, Runs
 from .simulating import SIMULATE_S, Simulators
@@ -57,13 +57,6 @@ _SYMPTOMS: Mapping[Symptom, str] = MappingProxyType({
 
 class Missing(Exception):
     """The error for what is not there; the message is a sentence."""
-
-
-def course_missing() -> str:
-    """Return the sentence on the course's material where it is missing; "" where it is there."""
-    if resource("docs/hints").is_dir() and resource("kernels_ref").is_dir():
-        return ""
-    return "this installation lacks the references and the hints: run it from a checkout, or install the whole package"
 
 
 class Teaching:
@@ -261,7 +254,7 @@ def _revealed(sealed: Data, stage: int, data: Mapping[str, Any]) -> Data:
     if stage == 3:
         return {"findings": sealed["bare"]}
     helps = [finding["help"] for finding in whole if finding["help"]]
-    return {"help": "\n".join(dict.fromkeys(helps)), "edit": None, "findings": whole}
+    return {"help": "\n".join(dict.fromkeys(helps)), "findings": whole}
 
 
 def _key(gpu: str) -> str:

@@ -12,7 +12,7 @@ limits the time, and reads no more than it expects. `Sandbox.missing` says what 
 `Sandbox.closed` whether files are out of reach.
 """
 
-from .imports import remember_lines, slow_packages
+from .imports import may_import, remember_lines, slow_packages
 from .limits import Limits
 from .lock import LOCKS
 from .process import Answered, Failed, LockedProcess, SandboxError
@@ -27,6 +27,7 @@ __all__ = [
     "Sandbox",
     "SandboxError",
     "find_sandbox",
+    "may_import",
     "remember_lines",
     "slow_packages",
 ]

@@ -5,6 +5,7 @@ Its responses are untrusted, because the hand-in controls them.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from .limits import Limits
 from .lock import lock
 from .refusal import innermost_line, refusal_of
 
-MOST_REQUEST = 1 << 20
+MOST_REQUEST = 16 << 20
 MOST_PAGE = 16_000
 """The maximum length of the text for the student, in characters."""
 
@@ -71,11 +72,13 @@ class _Builder:
         from tirx_mini.course import KernelFileError, KernelRef, load_factories, load_kernel
         from tirx_mini.ir import IRModule, PrimFunc, TirxError
         from tirx_mini.saved import save_json
+        from tirx_mini.script import StandIn
 
         remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
         gate.close(str(file))
+        self._gate = gate
         self._load, self._save = load_factories, save_json
-        self._load_one, self._reference = load_kernel, KernelRef
+        self._load_one, self._reference, self._stand_in = load_kernel, KernelRef, StandIn
         self._kernel, self._explained = (PrimFunc, IRModule), TirxError
         self._unusable = KernelFileError, ArgumentError
         self._file = file
@@ -101,17 +104,27 @@ class _Builder:
             return self._refusal(error)
 
     def _made_of_text(self, request: Mapping[str, Any]) -> Answer:
-        """Respond to "text", "name", "shape", "constants" and "sms"; the text of a refusal is that of `refusal_of`."""
+        """Respond to "text", "name", "shape", "constants" and "sms", with "codes" and "modules" if any.
+
+        codes: statements for open TODOs, by the line of the `...`. modules: texts beside the file, by name. The text of
+        a refusal is that of `refusal_of`.
+        """
+        files = {str(self._file.with_name(f"{name}.py")): text for name, text in request.get("modules", {}).items()}
         try:
             remember_lines(str(self._file), request["text"])
+            self._gate.admit(files)
             kernel = self._load_one(
                 self._reference(self._file, request["name"]), shape=request["shape"] and tuple(request["shape"]),
                 sms=request["sms"], constants=request["constants"], source=request["text"].encode(),
+                stand_ins={
+                    int(line): self._stand_in("", ast.parse(code).body)
+                    for line, code in request.get("codes", {}).items()
+                },
             )  # fmt: skip
             return self._saved(request["name"], kernel)
         except BaseException as error:
             kind, text = self._refusal(error)
-            return kind, json.dumps(refusal_of(error, text, str(self._file)))
+            return kind, json.dumps(refusal_of(error, text, str(self._file), files))
 
     def _kernels(self, sms: int | None) -> Mapping[str, Callable[..., Any]]:
         if sms not in self._loaded:

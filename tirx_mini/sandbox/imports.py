@@ -95,16 +95,28 @@ class Gate(MetaPathFinder, Loader):
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = frozenset(known)
+        self._beside: dict[str, tuple[str, str]] = {}
+        self._files: set[str] = set()
 
     def close(self, file: str) -> None:
         """Allow no further imports of missing modules; the module of `file` may import the modules of the list."""
         sys.meta_path[:] = [self]
         sys.path.clear()
         sys.path_hooks.clear()
-        builtins.__import__ = _checked(builtins.__import__, file)
+        self._files.add(file)
+        builtins.__import__ = _checked(builtins.__import__, self._files, self._beside)
+
+    def admit(self, modules: Mapping[str, str]) -> None:
+        """Allow the import of modules beside the hand-in, by their files and texts."""
+        for file, text in modules.items():
+            self._beside[Path(file).stem] = file, text
+            self._files.add(file)
+            remember_lines(file, text)
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec:
         """Return the spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
+        if fullname in self._beside:
+            return ModuleSpec(fullname, self, origin=self._beside[fullname][0])
         around = sys.modules.get(fullname.rpartition(".")[0])
         if fullname in ABSENT or fullname in self._known or isinstance(around, AbsentModule):
             return ModuleSpec(fullname, self, is_package=True)
@@ -113,10 +125,14 @@ class Gate(MetaPathFinder, Loader):
         raise _refused(fullname)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return AbsentModule(spec.name, _not_there)
+        return ModuleType(spec.name) if spec.name in self._beside else AbsentModule(spec.name, _not_there)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing, because a stand-in is complete at creation."""
+        """Execute a module beside the hand-in; a stand-in is complete at creation."""
+        if module.__name__ in self._beside:
+            file, text = self._beside[module.__name__]
+            module.__file__ = file
+            exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
 
 
 def _not_there(path: str) -> ImportError:
@@ -165,7 +181,9 @@ def remember_lines(file: str, text: str) -> None:
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
 
 
-def _checked(real: Callable[..., ModuleType], file: str) -> Callable[..., ModuleType]:
+def _checked(
+    real: Callable[..., ModuleType], files: Collection[str], beside: Collection[str]
+) -> Callable[..., ModuleType]:
     def checked(
         name: str,
         globals: Mapping[str, object] | None = None,
@@ -173,8 +191,8 @@ def _checked(real: Callable[..., ModuleType], file: str) -> Callable[..., Module
         fromlist: object = (),
         level: int = 0,
     ) -> ModuleType:
-        own = level == 0 and globals is not None and globals.get("__file__") == file
-        if own and name not in _LATE and not may_import(name):
+        own = level == 0 and globals is not None and globals.get("__file__") in files
+        if own and name not in _LATE and name not in beside and not may_import(name):
             raise _refused(name)
         return real(name, globals, locals, fromlist, level)
 

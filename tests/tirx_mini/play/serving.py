@@ -76,9 +76,9 @@ class Page:
 
 
 @contextmanager
-def page_of(file: Path, folder: Path, sandbox: Sandbox | None = None) -> Iterator[Page]:
+def page_of(file: Path, folder: Path, sandbox: Sandbox | None = None, fill: bool = True) -> Iterator[Page]:
     """A server of a file. folder: for its temporary files."""
-    server = Server(Studio(Source(file), sandbox or find_sandbox(), folder))
+    server = Server(Studio(Source(file), sandbox or find_sandbox(), folder, fill=fill))
     at = listening(0)
     running, thread = served(server, at)
     try:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.tirx_mini.play.serving import Page
+from tirx_mini.course import STEPS
+from tirx_mini.play.asked import MOST_SIZE
 
 ATTACKS = {
     "a request with the token": "fetch(url + 'save', {method: 'POST', body, headers})",
@@ -87,4 +89,37 @@ def test_the_users_page_has_no_token_in_its_address_and_asks_only_its_server(pag
     user.goto(f"http://{page.host}/#token={page.server.token}")
     user.get_by_text("hgemm_v4: ok").first.wait_for()
     assert user.url == f"http://{page.host}/" and hosts == {page.host} and wrong == []
+    context.close()
+
+
+CROPPED = """(title) => {
+    const kernel = document.getElementById('kernel');
+    kernel.options[kernel.selectedIndex].text = title;
+    const cropped = (each) => {
+        if (each.tagName !== 'SELECT') return each.scrollWidth > each.clientWidth;
+        const whole = each.cloneNode(false); // as wide as the chosen option asks for
+        whole.append(each.selectedOptions[0].cloneNode(true));
+        whole.style.cssText = 'max-width: none; width: max-content; position: absolute';
+        each.after(whole);
+        const wide = whole.offsetWidth;
+        whole.remove();
+        return wide > each.offsetWidth;
+    };
+    const all = [...document.querySelectorAll('header select, header input, header button')];
+    return [...all.filter(cropped).map((each) => each.id), document.documentElement.scrollWidth - innerWidth];
+}"""
+"""The ids of the head's controls whose texts are cropped, and by how many pixels the page is too wide."""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_the_head_crops_no_kernel_size_or_number_of_sms(page: Page, browser: Any, width: int, height: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    user = context.new_page()
+    user.goto(f"http://{page.host}/#token={page.server.token}")
+    user.wait_for_selector("html[data-ready]")
+    for axis in "mnk":
+        user.fill(f"#size-{axis}", str(MOST_SIZE))
+    user.fill("#sms", "148")
+    title = max((f"hgemm_v{number}: {step.title} (open)" for number, step in STEPS.items()), key=len)
+    assert user.evaluate(CROPPED, title) == [0]
     context.close()

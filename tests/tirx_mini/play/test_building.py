@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tirx_mini.ir import walk
 from tirx_mini.play.building import Build, Builders, Job, NotBuilt, missing_locks
 from tirx_mini.sandbox import LOCKS, Sandbox
 from tirx_mini.saved import load_json
@@ -32,7 +33,7 @@ def refused(builders: Builders, text: str, kernel: str = "make") -> NotBuilt:
 
 def test_any_factory_is_built_with_other_constants(builders: Builders) -> None:
     built = Build(builders).made(Job(SMALL, "make", SHAPE, {"WIDTH": 8}))
-    kernel = load_json(built.ir, {built.path: "gemm_kernels.py"})
+    kernel = load_json(built.ir, built.files)
     assert kernel.params[0].shape == (256, 8)
     assert kernel.span is not None and kernel.span.user.file == "gemm_kernels.py"
 
@@ -45,6 +46,63 @@ def test_a_mistake_has_its_line_code_and_help(builders: Builders, step4: str) ->
     assert (error.finding["code"], error.finding["line"]) == ("TX403", line)
     assert "gemm_async" in error.finding["help"]
     assert str(builders.path.parent) not in error.finding["text"]
+
+
+def test_a_help_that_names_one_other_spelling_is_an_edit(builders: Builders, step4: str) -> None:
+    text = step4.replace("Tx.gemm_async", "Tx.gemm_asynk")
+    edit = refused(builders, text, "hgemm_v4").finding["edit"]
+    lines = text.split("\n")
+    lines[edit["line"] - 1] = edit["after"]
+    assert edit["before"] != edit["after"] and "\n".join(lines) == step4
+    twice = SMALL.replace("A[0, 0] = Tx", "A[WIDHT - 1, WIDHT - 1] = Tx")
+    assert "did you mean `WIDTH`?" in refused(builders, twice).finding["help"]
+    assert refused(builders, twice).finding["edit"] is None  # of two, the help means either
+
+
+MODULE = """
+from tirx_mini.script import tirx as Tx
+
+@Tx.inline
+def zero(A):
+    A[0, 0] = Tx.cast(0, "float16")
+"""
+WITH_MODULE = SMALL.replace("WIDTH = 4", "import beside\nWIDTH = 4").replace(
+    'A[0, 0] = Tx.cast(0, "float16")', "beside.zero(A)"
+)
+
+
+def with_module(builders: Builders, module: str, text: str = WITH_MODULE) -> NotBuilt:
+    with pytest.raises(NotBuilt) as error:
+        Build(builders).made(Job(text, "make", SHAPE, {}, modules={"beside": module}))
+    return error.value
+
+
+def test_a_module_that_the_page_opened_is_imported_and_has_its_name(builders: Builders) -> None:
+    built = Build(builders).made(Job(WITH_MODULE, "make", SHAPE, {}, modules={"beside": MODULE}))
+    spans = {node.span.file for node in walk(load_json(built.ir, built.files).body) if node.span is not None}
+    assert spans == {"gemm_kernels.py", "beside.py"}
+    assert "beside cannot be imported" in refused(builders, WITH_MODULE).finding["title"]
+
+
+@pytest.mark.parametrize(("module", "title", "line"), [
+    (MODULE.replace("Tx.cast", "Tx.kast"), "`Tx` has no attribute `kast`", 6),
+    (MODULE + "x = {}['missing']\n", "KeyError: 'missing'", 7),
+    (MODULE + "def f(:\n", "the text is not Python: invalid syntax", 7),
+    (f"import secrets\n{MODULE}", "secrets cannot be imported", 1),
+])  # fmt: skip
+def test_a_mistake_in_a_module_names_its_file(builders: Builders, module: str, title: str, line: int) -> None:
+    finding = with_module(builders, module).finding
+    assert title in finding["title"]
+    assert (finding["where"], finding["line"]) == (f"beside.py:{line}", 0)
+    assert str(builders.path.parent) not in str(finding)
+
+
+def test_modules_import_each_other_and_no_other_files(builders: Builders) -> None:
+    text = WITH_MODULE.replace("import beside", "import other as beside")
+    modules = {"beside": MODULE, "other": "from beside import zero\n"}
+    assert Build(builders).made(Job(text, "make", SHAPE, {}, modules=modules)).ir
+    refusal = with_module(builders, "import other\n" + MODULE)
+    assert "other cannot be imported" in refusal.finding["title"]
 
 
 def test_an_open_todo_is_said(builders: Builders) -> None:

@@ -52,6 +52,36 @@ def test_a_run_streams_its_events(page: Page, step4: str) -> None:
     assert built["constants"]["BLK_K"]["value"] == 64
 
 
+def test_a_module_beside_the_file_is_found_and_named_in_findings(tmp_path: Path, step4: str) -> None:
+    """Step 4 with its first barrier initialised in a module, with one arrival too many."""
+    init = "Tx.ptx.mbarrier.init(mma_bar.ptr_to([0]), 1)"
+    assert step4.count(init) == 1
+    text = "import barriers\n" + step4.replace(init, "barriers.init(mma_bar)")
+    module = """import os, utils
+from tirx_mini.script import tirx as Tx
+
+@Tx.inline
+def init(bar):
+    Tx.ptx.mbarrier.init(bar.ptr_to([0]), 2)
+"""
+    file = tmp_path / "gemm_kernels.py"
+    file.write_text(text)
+    (tmp_path / "barriers.py").write_text(module)
+    (tmp_path / "utils.py").write_text("raise SystemExit")
+    with page_of(file, tmp_path) as page:
+        assert page.get("/session")[1]["modules"] == ["barriers"]
+        both = page.post("/kernels", {"text": f"{text}import gemm_kernels"})[1]["modules"]
+        assert both == ["barriers", "gemm_kernels"]
+        unopened = list(page.run(asked(text)))
+        assert "barriers cannot be imported" in unopened[1]["title"]
+        events = {event["event"]: event for event in page.run(asked(text, modules=["barriers", "../secret", "numpy"]))}
+    verdict = events["verdict"]
+    assert verdict["verdict"] == "deadlock"
+    places = [verdict["findings"][0], *verdict["findings"][0]["related"]]
+    assert "barriers.py:6" in [place["where"] for place in places]
+    assert str(tmp_path) not in str(verdict)
+
+
 def test_a_mistake_fails_the_build_at_its_line(page: Page, step4: str) -> None:
     events = list(page.run(asked(step4.replace("Tx.gemm_async", "Tx.nothing"))))
     failed = events[1]

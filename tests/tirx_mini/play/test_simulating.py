@@ -25,7 +25,7 @@ def task(text: str, kernel: str = "hgemm_v4", want: Sequence[str] = ALL, **optio
     remember_lines(PATH, text)
     ir = save_json(load_kernel(KernelRef(Path(PATH), kernel), shape=options.pop("shape", SHAPE), source=text.encode()))
     given = {"gpu": "b200", "sms": None, **options}
-    return Task(ir, PATH, "gemm_kernels.py", text, kernel, want=frozenset(want), **given)
+    return Task(ir, {PATH: "gemm_kernels.py"}, "gemm_kernels.py", text, kernel, want=frozenset(want), **given)
 
 
 def told(simulators: Simulators, asked: Task, limit_s: float = 60.0) -> dict[str, Any]:

@@ -45,6 +45,26 @@ def test_spares_are_made_before_they_are_asked_for_and_replaced() -> None:
         spares.take()
 
 
+def test_one_that_is_given_back_soon_is_not_replaced() -> None:
+    made: list[Item] = []
+
+    def make() -> Item:
+        made.append(Item(len(made)))
+        return made[-1]
+
+    spares = Spares(make, 2, patience_s=0.3)
+    spares.start()
+    wait_for(lambda: len(spares._ready) == 2)
+    item = spares.take()
+    time.sleep(0.05)
+    spares.give_back(item)
+    time.sleep(0.4)
+    assert len(made) == 2
+    spares.take()
+    wait_for(lambda: len(made) == 3)  # this one is not given back
+    spares.close()
+
+
 def test_one_thread_makes_all_and_lives_on() -> None:
     """A sandboxed process is killed when the thread that has started it ends."""
     spares = Spares(lambda: Item(0), 1)

@@ -137,7 +137,7 @@ def test_a_drill_that_is_not_open_is_said(course: Page, step4: str) -> None:
 def test_without_the_courses_material_a_sentence_says_so(
     course: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tirx_mini.play.teaching.resource", lambda name: tmp_path / name)
+    monkeypatch.setattr("tirx_mini.play.filling.resource", lambda name: tmp_path / name)
     assert "references" in course.get("/session")[1]["course"]["missing"]
     assert course.post("/course/drill", {"step": 4, "seed": 0})[0] == 404
     assert course.post("/course/todos", {"text": STUDENT})[0] == 404

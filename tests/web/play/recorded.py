@@ -59,7 +59,7 @@ STAGES: Mapping[str, list[Event]] = {
 
 def timeline_data(folder: Path) -> str:
     """The block of columns that the page of the ring's timeline carries."""
-    page = page_html(report_of(Ring(), folder))
+    page = page_html(report_of(Ring(), folder, file=str(SESSION["file"])))
     found = re.search(r'<script id="data" type="text/plain">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     return found[1]

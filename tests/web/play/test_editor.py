@@ -56,6 +56,30 @@ def test_the_helps_edit_is_made_at_its_line_only_if_that_is_unchanged(serve: Ser
     until(page, "Line 3 has changed", "#said")
 
 
+def test_a_key_makes_the_edit_of_its_line_as_one_change(serve: Serve, play: Play, timeline: str) -> None:
+    page = play(serve(good(timeline, (FINDING,))))
+    done(page)
+    type_text(page, "#")
+    page.wait_for_selector("#stale", state="hidden")
+    done(page)
+    page.keyboard.press("Control+.")
+    assert text_of(page) == f"{TEXT}#"  # the line of the cursor has no edit
+    page.locator(".finding-title button").click()
+    page.keyboard.press("Control+.")
+    assert text_of(page).splitlines()[2] == "    tma2mma.wait(stage, phase)"
+    page.keyboard.press("Control+z")
+    assert text_of(page) == f"{TEXT}#"
+
+
+def test_a_finding_in_a_module_names_its_file_and_marks_no_line(serve: Serve, play: Play, timeline: str) -> None:
+    place = {"line": 0, "column": 0, "end_line": 0, "end_column": 0, "where": "tiles.py:12", "edit": None}
+    related = [{"line": 0, "where": "rings.py:7", "text": "the copy"}]
+    page = play(serve(good(timeline, ({**FINDING, **place, "related": related},))))
+    done(page)
+    assert page.locator(".findings .where").all_inner_texts() == ["tiles.py:12", "rings.py:7"]
+    assert page.locator(".cm-lint-marker").count() == 0 and page.locator("#pane-findings .to-line").count() == 0
+
+
 def test_tab_indents_only_after_enter_and_escape_leaves(serve: Serve, play: Play) -> None:
     page = play(serve())
     done(page)

@@ -9,7 +9,7 @@ import pytest
 
 from .fake import FakeServer
 from .pages import BASE, done, stop_clock, type_text, until, wait_for
-from .recorded import FINDING, KERNEL, SIZES, TEXT, good
+from .recorded import BOUND, FINDING, KERNEL, SIZES, TEXT, good
 
 Play = Callable[..., Any]
 Serve = Callable[..., FakeServer]
@@ -22,7 +22,7 @@ def test_the_first_run_asks_for_what_the_session_offers(serve: Serve, play: Play
     assert page.title() == "gemm_kernels.py – tirx play"
     assert server.bodies("/run") == [{
         "text": TEXT, "kernel": "hgemm_v4", "constants": {}, "sizes": SIZES, "gpu": "b200", "sms": None,
-        "course": False, "want": BASE, "asked": False,
+        "modules": [], "course": False, "want": BASE, "asked": False,
     }]  # fmt: skip
     assert page.locator("#verdict").inner_text() == "ok The product is right."
     assert page.locator("#pane-findings").inner_text() == "Nothing is wrong."
@@ -53,6 +53,32 @@ def test_a_run_starts_150_ms_after_the_last_key_and_supersedes_the_one_before(
     wait_for(lambda: server.cut == 1 and len(server.bodies("/run")) == 2)
     assert [body["text"] for body in server.bodies("/run")] == [TEXT, f"{TEXT}# one"]
     assert page.locator("#progress").get_attribute("value") == "0.3"
+
+
+def test_the_bound_completes_the_times_of_the_verdict(serve: Serve, play: Play) -> None:
+    def run(request: Mapping[str, Any]) -> Iterator[Any]:
+        yield {"event": "started", "run": 7, "limits": {"build": 2, "simulate": 60}}
+        yield {"event": "verdict", "verdict": "ok", "title": "ring: ok, 7 µs", "time": "7 µs", "findings": []}
+        yield {**BOUND, "time": "7 µs ($& by itself)"}
+        yield {"event": "done", "seconds": 0.1}
+
+    page = play(serve(run))
+    done(page)
+    assert page.locator("#verdict").inner_text() == "ok ring: ok, 7 µs ($& by itself)"
+
+
+def test_without_a_timeline_the_verdict_stays(serve: Serve, play: Play) -> None:
+    def run(request: Mapping[str, Any]) -> Iterator[Any]:
+        yield {"event": "started", "run": 7, "limits": {"build": 2, "simulate": 60}}
+        yield {"event": "verdict", "verdict": "ok", "title": "ring: ok", "findings": []}
+        yield {"event": "failed", "what": "timeline", "kind": "memory", "title": "it is too large", "text": ""}
+        yield {"event": "done", "seconds": 0.1}
+
+    page = play(serve(run))
+    done(page)
+    assert page.locator("#verdict").inner_text() == "ok ring: ok"
+    page.locator("#tab-timeline").click()
+    assert page.locator("#pane-timeline").inner_text() == "There is no timeline: it is too large"
 
 
 def test_results_of_an_earlier_text_stay_and_are_grey(serve: Serve, play: Play, timeline: str) -> None:
@@ -165,6 +191,22 @@ def test_only_the_sizes_that_a_kernel_lets_one_choose_can_be_changed(serve: Serv
     wait_for(lambda: len(server.bodies("/run")) == 2)
     assert server.bodies("/run")[1]["sizes"] is None
     assert [page.locator(f"#size-{axis}").is_enabled() for axis in "mnk"] == [False, False, False]
+
+
+def test_modules_beside_the_file_are_listed_and_sent(serve: Serve, play: Play) -> None:
+    server = serve(modules=["tiles"])
+    page = play(server)
+    done(page)
+    assert page.locator("#modules").inner_text() == "Imported from beside the file: tiles.py"
+    stop_clock(page)
+    server.answers["/kernels"] = (200, {"kernels": server.session["kernels"], "modules": ["tiles", "rings"]})
+    type_text(page, "# more")
+    page.clock.run_for(200)
+    wait_for(lambda: len(server.bodies("/run")) == 2)
+    page.clock.run_for(1000)
+    wait_for(lambda: len(server.bodies("/run")) == 3)
+    assert [body["modules"] for body in server.bodies("/run")] == [["tiles"], ["tiles"], ["tiles", "rings"]]
+    assert "tiles.py, rings.py" in page.locator("#modules").inner_text()
 
 
 def test_kernels_of_the_text_are_offered_a_second_after_the_last_key(serve: Serve, play: Play) -> None:

@@ -1,6 +1,6 @@
 // The editor of the kernel's text, with the findings in its gutter.
 
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
@@ -67,6 +67,7 @@ export class Editor {
   private entered = false; // Tab indents
   private line = 1;
   private over = 0;
+  private edits: Edit[] = []; // that the findings offer
 
   constructor(parent: HTMLElement, nonce: string, private readonly events: EditorEvents) {
     this.view = new EditorView({ parent, state: EditorState.create({ extensions: this.extensions(nonce) }) });
@@ -83,6 +84,7 @@ export class Editor {
       Prec.highest(keymap.of([
         { key: "Enter", run: () => !this.entered && this.enter() },
         { key: "Escape", run: () => this.leave() },
+        { key: "Mod-.", run: () => this.edits.some((edit) => edit.line === this.cursorLine && this.apply(edit)) },
       ])),
       keymap.of([...defaultKeymap.filter((each) => each.key !== "Mod-Enter"), ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab]),
       EditorView.domEventHandlers({
@@ -170,6 +172,7 @@ export class Editor {
   }
 
   show(findings: Finding[]): void {
+    this.edits = findings.flatMap(({ edit }) => edit ?? []);
     this.view.dispatch(setDiagnostics(this.view.state, findings.flatMap((finding) => this.diagnostic(finding))));
   }
 
@@ -181,11 +184,12 @@ export class Editor {
     const last = finding.end_line && finding.end_line <= doc.lines ? doc.line(finding.end_line) : line;
     const to = finding.end_column ? Math.min(last.to, last.from + finding.end_column - 1) : line.to;
     const help = finding.help ? `\nHelp: ${finding.help}` : "";
+    const { edit } = finding, actions = edit ? [{ name: "Make the edit", apply: () => void this.apply(edit) }] : [];
     const code = finding.code ? `[${finding.code}]` : "";
-    return [{ from, to: Math.max(from, to), severity: finding.severity === "note" ? "info" : finding.severity, message: `${finding.severity}${code}: ${finding.title}${help}` }];
+    return [{ from, to: Math.max(from, to), severity: finding.severity === "note" ? "info" : finding.severity, message: `${finding.severity}${code}: ${finding.title}${help}`, actions }];
   }
 
-  /** Replaces a line by the help's edit. Returns whether the line is as the edit expects it. */
+  /** Replaces a line by the help's edit, which one undo takes back. Returns whether the line is as the edit expects it. */
   apply(edit: Edit): boolean {
     const { doc } = this.view.state;
     if (edit.line < 1 || edit.line > doc.lines) return false;
@@ -193,7 +197,7 @@ export class Editor {
     const { from, to } = { from: first.from, to: last.to };
     if (doc.sliceString(from, to).trim() !== edit.before.trim()) return false;
     const indent = edit.after.startsWith(" ") ? "" : first.text.slice(0, first.text.length - first.text.trimStart().length);
-    this.view.dispatch({ changes: { from, to, insert: indent + edit.after }, selection: EditorSelection.cursor(from) });
+    this.view.dispatch({ changes: { from, to, insert: indent + edit.after }, selection: EditorSelection.cursor(from), annotations: isolateHistory.of("full") });
     this.view.focus();
     return true;
   }

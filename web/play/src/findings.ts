@@ -5,6 +5,9 @@ import { count } from "../../timeline/src/format.ts";
 import type { Editor } from "./editor.ts";
 import type { Edit, Finding } from "./protocol.ts";
 
+/** A place in another file than the editor's. */
+const placed = (where: string | undefined): HTMLElement | null => where ? element("code", { class: "where" }, where) : null;
+
 export class Findings {
   constructor(private readonly pane: HTMLElement, private readonly editor: Editor, private readonly tell: (text: string) => void) {}
 
@@ -27,9 +30,9 @@ export class Findings {
     const { line, help, edit, happened } = finding;
     const name = `${happened === false ? "possible " : ""}${finding.severity}${finding.code ? `[${finding.code}]` : ""}`;
     return element("li", { class: finding.severity },
-      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : null, " ", element("b", {}, name), ` ${finding.title}`),
+      element("p", { class: "finding-title" }, line ? this.toLine(line, finding.column ?? 1) : placed(finding.where), " ", element("b", {}, name), ` ${finding.title}`),
       finding.related.length > 0 && element("ul", { class: "related" }, ...finding.related.map((each) =>
-        element("li", {}, each.line ? this.toLine(each.line) : null, ` ${each.text}`))),
+        element("li", {}, each.line ? this.toLine(each.line) : placed(each.where), ` ${each.text}`))),
       finding.rule && element("p", { class: "quiet" }, `Rule: ${finding.rule}`),
       help && element("p", { class: "help" }, element("b", {}, "Help: "), help),
       edit && this.editOf(edit),

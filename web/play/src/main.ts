@@ -7,6 +7,7 @@ import { Choices } from "./choices.ts";
 import { Constants } from "./constants.ts";
 import { Course } from "./course.ts";
 import { Editor } from "./editor.ts";
+import { Modules } from "./modules.ts";
 import { type Recording, type RunRequest, type Session, STAGES, type StageName, type Want } from "./protocol.ts";
 import { Results } from "./results.ts";
 import { Runs } from "./runs.ts";
@@ -26,8 +27,8 @@ function openStage(): StageName | null {
 }
 
 /** What the page has with and without a server: panes, tabs, colours, help. opened: is told of an opened tab. */
-function frame(editor: Editor, opened: () => void): Results {
-  const results = new Results(editor, say, tell);
+function frame(editor: Editor, file: string, opened: () => void): Results {
+  const results = new Results(editor, file, say, tell);
   tabs((panel) => {
     if (panel === "pane-timeline") void results.timeline.draw();
     if (panel === "pane-product") results.product.draw();
@@ -77,7 +78,7 @@ let editorLine = (): number => 0;
 /** A page that was exported: it shows one run, without a server. */
 function replay(recording: Recording): void {
   const editor = makeEditor(() => results, () => {}, () => {});
-  const results = frame(editor, () => {});
+  const results = frame(editor, recording.session.file, () => {});
   editorLine = () => editor.cursorLine;
   title(recording.session);
   for (const id of ["run", "save", "export", "course", "pin"]) byId(id).hidden = true;
@@ -98,7 +99,7 @@ async function play(): Promise<void> {
     runs.edited();
   }, () => course.moved());
   editorLine = () => editor.cursorLine;
-  const results = frame(editor, () => {
+  const results = frame(editor, session.file, () => {
     course.draw();
     const stage = openStage();
     if (!stage || results.stages.isCurrent(stage)) return;
@@ -112,6 +113,7 @@ async function play(): Promise<void> {
   };
   const choices = new Choices(session, chosen, (line) => editor.reveal(line));
   const course = new Course(server, session, editor, choices, results, chosen, tell);
+  const modules = new Modules(session.modules);
   const constants = new Constants(chosen, (line) => editor.goTo(line));
   results.constants = (found) => constants.show(course.drills.drill ? {} : found);
   results.slowly = (run) => course.tellSlowly(run);
@@ -119,7 +121,7 @@ async function play(): Promise<void> {
     const stage = openStage();
     return choices.lack || {
       text: editor.text, kernel: choices.kernel, constants: course.drills.drill ? {} : constants.values, sizes: choices.sizes, gpu: choices.gpu, sms: choices.sms,
-      course: course.on, want: stage ? [...BASE, stage] : BASE, ...(course.drills.drill ? { drill: course.drills.drill.id } : {}),
+      modules: course.drills.drill ? [] : modules.opened, course: course.on, want: stage ? [...BASE, stage] : BASE, ...(course.drills.drill ? { drill: course.drills.drill.id } : {}),
     };
   };
   const runs = new Runs(server, session, () => editor.text, request, {
@@ -127,7 +129,10 @@ async function play(): Promise<void> {
       const unchanged = event.event === "drill" && !event.repaired && course.drills.drill?.text === editor.text;
       if (!unchanged) results.show(event); // the drill itself needs no verdict
     },
-    kernels: (kernels) => choices.list(kernels),
+    kernels: (kernels, found) => {
+      choices.list(kernels);
+      if (!course.drills.drill && modules.list(found)) runs.chosen();
+    },
     unparsed: (finding) => {
       results.unparsed(finding);
       say("");

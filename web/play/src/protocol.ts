@@ -5,7 +5,10 @@ export type Severity = "error" | "warning" | "note";
 export interface Finding {
   code: string | null; severity: Severity; title: string; text: string; help: string | null;
   line: number | null; column?: number | null; end_line?: number | null; end_column?: number | null;
-  related: { line: number; text: string }[];
+  related: { line: number; where?: string; text: string }[];
+  /** The place in a module beside the file, as in "tiles.py:12"; then `line` is 0. */
+  where?: string;
+  /** Of a help that leaves no choice. */
   edit: Edit | null;
   rule?: string;
   /** False: another order of the same events has it. */
@@ -38,11 +41,15 @@ export type Want = "findings" | "timeline" | "bound" | "product" | StageName;
 export interface RunRequest {
   text: string; kernel: string; constants: Record<string, number>; sizes: Sizes | null; gpu: string; sms: number | null;
   course: boolean; want: Want[]; asked: boolean; drill?: string;
+  /** Those beside the file that the run may import. */
+  modules: string[];
 }
 
 export interface StageItem { name: string; text: string; lines: number[]; language?: string }
 export interface BoundEvent {
   event: "bound"; headline: string; terms: { name: string; share: number; microseconds: number; time?: string }[]; sentences: string[]; clock: string;
+  /** The times as `VerdictEvent` has them, with that of a launch by itself. */
+  time?: string;
 }
 export interface ProductEvent {
   event: "product"; rows: number; columns: number; tile: [number, number]; tiles: number[][];
@@ -51,6 +58,8 @@ export interface ProductEvent {
 export interface VerdictEvent {
   event: "verdict"; verdict: string; title?: string; findings?: Finding[]; seconds?: number; cycles?: number | null;
   microseconds?: number | null; stages?: number; notes?: string[];
+  /** The times in the title. */
+  time?: string;
 }
 export interface StageEvent { event: "stage"; stage: StageName; items?: StageItem[]; missing?: string }
 export interface FailedEvent { event: "failed"; what: string; kind?: string; title: string; text: string; findings?: Finding[] }
@@ -68,7 +77,7 @@ export type RunEvent =
 export interface Recording { session: Session; text: string; events: RunEvent[] }
 
 export interface Reveal {
-  sentence?: string; product?: ProductEvent | null; right?: boolean; rule?: string; findings?: Finding[]; help?: string; edit?: Edit | null;
+  sentence?: string; product?: ProductEvent | null; right?: boolean; rule?: string; findings?: Finding[]; help?: string;
 }
 export interface Todo { id: string; step: number; line: number; title: string; open: boolean }
 /** A question of a step; count: how many it has. */

@@ -30,12 +30,14 @@ export class Results {
   private seen = new Set<string>();
   private concealed = false; // what course mode tells in steps
   private bound: BoundEvent | null = null;
+  private time = ""; // in the words of the verdict
   private pinned: BoundEvent | null = null;
   private limits = { build: 0, simulate: 0 };
 
-  constructor(editor: Editor, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
+  /** file: the name of the editor's text. */
+  constructor(editor: Editor, file: string, private readonly say: (text: string) => void, private readonly tell: (text: string) => void) {
     this.findings = new Findings(byId("pane-findings"), editor, tell);
-    this.timeline = new Timeline(byId("pane-timeline"), editor);
+    this.timeline = new Timeline(byId("pane-timeline"), editor, file);
     this.product = new Product(byId("pane-product"));
     this.stages = new Stages(editor);
     this.timeline.say("The timeline is shown after a run.");
@@ -86,6 +88,7 @@ export class Results {
       case "bound":
         this.fresh("bound");
         this.bound = event;
+        if (event.time) this.times(event.time);
         return showBound(byId("pane-bound"), event, this.pinned);
       case "product":
         this.fresh("product");
@@ -117,6 +120,7 @@ export class Results {
       event.microseconds && `${significant(event.microseconds)} µs`, event.cycles && `${cycles(event.cycles)} cycles`,
     ].filter(Boolean).join(", ");
     this.head(event.verdict, event.title || figures);
+    this.time = event.time ?? "";
     this.fresh("findings");
     this.concealed = Boolean(event.stages);
     if (event.stages && this.run !== null) this.slowly(this.run);
@@ -126,7 +130,18 @@ export class Results {
     }
   }
 
+  /** The times of the verdict are whole. */
+  private times(all: string): void {
+    const words = byId("verdict").lastChild;
+    if (this.time && words instanceof Text) words.data = words.data.replace(this.time, () => all);
+    this.time = all;
+  }
+
   private failed(event: FailedEvent): void {
+    if (event.what === "timeline") { // there is a verdict
+      this.fresh("timeline");
+      return this.timeline.say(`There is no timeline: ${event.title}`);
+    }
     this.head("failed", event.title);
     this.fresh("findings");
     const text = event.text && element("pre", { tabindex: 0 }, event.text);

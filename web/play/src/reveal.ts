@@ -57,7 +57,7 @@ export class Reveals {
   }
 
   private parts(index: number, answer: Reveal, line: number | null): (Node | string)[] {
-    const { right, rule, sentence, help, edit, findings } = answer;
+    const { right, rule, sentence, help, findings } = answer;
     if (index === 0) return [element("p", {}, sentence ?? "")];
     if (index === 1) {
       return [element("p", {}, element("b", {}, right ? `Line ${line} is right.` : `Line ${line} is not where it is broken.`)), element("p", {}, rule ?? "")];
@@ -67,6 +67,6 @@ export class Reveals {
       return [this.findings.list(findings ?? [])];
     }
     if (findings) this.editor.show(findings); // with their help
-    return [element("p", {}, help || "There is no help for this finding."), edit ? this.findings.editOf(edit) : ""];
+    return [element("p", {}, help || "There is no help for this finding.")];
   }
 }

@@ -7,7 +7,8 @@ const PAUSE = 150, UNPARSED = 1000; // ms after the last key
 
 export interface RunsEvents {
   event(event: RunEvent): void;
-  kernels(kernels: Kernel[]): void;
+  /** The kernels of a text that is parsed, and the modules beside the file that it imports. */
+  kernels(kernels: Kernel[], modules: string[]): void;
   unparsed(finding: Finding): void;
   say(text: string): void;
   /** A run has begun (true), or nothing runs any more. */
@@ -102,10 +103,10 @@ export class Runs {
   private async read(): Promise<void> {
     const text = this.text();
     try {
-      const answer = await this.server.post<{ kernels?: Kernel[]; error?: Finding }>("/kernels", { text });
+      const answer = await this.server.post<{ kernels?: Kernel[]; modules?: string[]; error?: Finding }>("/kernels", { text });
       if (text !== this.text()) return;
       if (answer.error) this.on.unparsed(answer.error);
-      else if (answer.kernels) this.on.kernels(answer.kernels);
+      else if (answer.kernels) this.on.kernels(answer.kernels, answer.modules ?? []);
     } catch (error) {
       this.on.say(sentenceOf(error));
     }

@@ -1,6 +1,6 @@
 // The timeline of the last run. The editor is its source pane: lines are marked there, and the cursor's line marks its intervals.
 
-import { type Page, read, type Run } from "../../timeline/src/data.ts";
+import { type Page, type Place, read, type Run } from "../../timeline/src/data.ts";
 import { byId, element } from "../../timeline/src/dom.ts";
 import { legend } from "../../timeline/src/legend.ts";
 import type { Choose, SourceView } from "../../timeline/src/source.ts";
@@ -12,13 +12,13 @@ import type { Editor } from "./editor.ts";
 class EditorSource implements SourceView {
   private chosen: number | null = null;
 
-  constructor(private readonly editor: Editor, private readonly run: Run, private readonly choose: Choose) {}
+  constructor(private readonly editor: Editor, private readonly run: Run, private readonly choose: Choose, private readonly file: string) {}
 
   /** The run whose source the editor has; a pinned one may have had another text. */
   show(): void {}
 
   mark(run: Run, place: number | null): void {
-    this.editor.mark(place === null || run !== this.run ? [] : [run.places[place].line], true);
+    this.editor.mark(place === null || run !== this.run || !this.edited(run.places[place]) ? [] : [run.places[place].line], true);
   }
 
   release(): void {
@@ -26,9 +26,12 @@ class EditorSource implements SourceView {
     this.chosen = null;
   }
 
+  /** Whether a place is in the editor's text, and not in a module beside it. */
+  private edited(place: Place): boolean { return this.run.files[place.file].name.split(/[\\/]/).at(-1) === this.file; }
+
   /** Marks the intervals of a line of the text. */
   line(line: number): void {
-    const place = this.run.places.findIndex((each) => each.line === line);
+    const place = this.run.places.findIndex((each) => each.line === line && this.edited(each));
     if (place < 0) return this.release();
     this.chosen = place;
     this.choose(this.run, place);
@@ -45,7 +48,8 @@ export class Timeline {
   private pinned: Run | null = null;
   private again = false; // what is pinned has changed since it was drawn
 
-  constructor(private readonly pane: HTMLElement, private readonly editor: Editor) {}
+  /** file: the name of the editor's text. */
+  constructor(private readonly pane: HTMLElement, private readonly editor: Editor, private readonly file: string) {}
 
   async show(data: string): Promise<void> {
     this.waiting = data;
@@ -95,7 +99,7 @@ export class Timeline {
     this.pane.replaceChildren(byId<HTMLTemplateElement & HTMLElement>("timeline").content.cloneNode(true));
     this.page = alone;
     this.runs = runs;
-    this.tab = new TimelineTab(page, (choose) => (this.source = new EditorSource(this.editor, page.runs.at(-1)!, choose)));
+    this.tab = new TimelineTab(page, (choose) => (this.source = new EditorSource(this.editor, page.runs.at(-1)!, choose, this.file)));
     this.seenFirst = String(this.tab.seenCycles.map(Math.round));
     if (same) {
       const box = byId<HTMLInputElement>("barriers");

@@ -9,7 +9,9 @@ import type { View } from "./view.ts";
 
 export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
-const DENSE = 2, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
+const SMALL = FONT.replace("11px", "9px");
+const DENSE = 1, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
+const BIN = 2; // pixels of the widest bin
 const DARK = "#1b1f24";
 
 export interface Chosen { run: Run; id: number }
@@ -27,6 +29,8 @@ export class Painter {
   private width = 0;
   private height = 0;
   private readonly hatches = new Map<string, CanvasPattern>();
+  private readonly moved = new DOMMatrix(); // of the hatches
+  private whole: { row: Row; width: number; theme: Theme; picture: HTMLCanvasElement } | null = null; // of the overview
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.context = canvas.getContext("2d", { alpha: false })!;
@@ -50,6 +54,8 @@ export class Painter {
     const { context: c, width, height } = this, { theme, view } = scene;
     c.font = FONT;
     c.textBaseline = "middle";
+    this.moved.e = view.x(0) % 8;
+    for (const pattern of this.hatches.values()) pattern.setTransform(this.moved);
     c.fillStyle = theme.paper;
     c.fillRect(0, 0, width, height);
     const ticks = view.ticks();
@@ -96,16 +102,7 @@ export class Painter {
     const lanes = scene.items.filter((item): item is Lane => item.kind === "lane");
     const lane = lanes.find((each) => each.name === "tensor core") ?? lanes[0];
     const scale = this.width / view.cycles;
-    for (const row of lane ? lane.rows.slice(0, 1) : []) {
-      const level = row.pyramid.level(1 / scale);
-      level.key.forEach((key, bin) => {
-        if (!key) return;
-        c.globalAlpha = level.share[bin] / 255;
-        c.fillStyle = paintOf(key).activity === WAIT ? theme.line : theme.muted;
-        c.fillRect(bin * level.width * scale, 5, level.width * scale, OVERVIEW - 9);
-      });
-    }
-    c.globalAlpha = 1;
+    if (lane?.rows.length) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
     const from = view.from * scale, wide = Math.max(3, (view.to - view.from) * scale);
     c.fillStyle = theme.accent;
     c.globalAlpha = 0.16;
@@ -114,6 +111,25 @@ export class Painter {
     c.strokeStyle = theme.accent;
     c.lineWidth = 1;
     c.strokeRect(from + 0.5, 1.5, wide - 1, OVERVIEW - 3);
+  }
+
+  /** The picture of a whole row, which no move changes. */
+  private wholeOf(row: Row, scale: number, theme: Theme): HTMLCanvasElement {
+    const { width, whole } = this;
+    if (whole?.row === row && whole.width === width && whole.theme === theme) return whole.picture;
+    const picture = document.createElement("canvas"), ratio = this.canvas.width / width, c = picture.getContext("2d")!;
+    picture.width = this.canvas.width;
+    picture.height = Math.round(OVERVIEW * ratio);
+    c.scale(ratio, ratio);
+    const level = row.pyramid.level(1 / scale);
+    level.key.forEach((key, bin) => {
+      if (!key) return;
+      c.globalAlpha = level.share[bin] / 255;
+      c.fillStyle = paintOf(key).activity === WAIT ? theme.line : theme.muted;
+      c.fillRect(bin * level.width * scale, 5, level.width * scale, OVERVIEW - 9);
+    });
+    this.whole = { row, width, theme, picture };
+    return picture;
   }
 
   private heading(scene: Scene, top: number, height: number): void {
@@ -136,7 +152,7 @@ export class Painter {
 
   private bins(scene: Scene, row: Row, y: number, height: number): void {
     const c = this.context, { view, theme } = scene;
-    const level = row.pyramid.level(1 / view.scale);
+    const level = row.pyramid.level(BIN / view.scale);
     const last = Math.min(level.key.length, Math.ceil(view.to / level.width));
     for (let bin = Math.max(0, Math.floor(view.from / level.width)); bin < last;) {
       const key = level.key[bin], share = level.share[bin] >> 6;
@@ -164,7 +180,7 @@ export class Painter {
       const marked = place !== null && place.run === run && run.intervals.place[id] === place.place;
       c.globalAlpha = place !== null && !marked ? 0.2 : 1;
       if (activity[id] === WAIT) {
-        c.fillStyle = wide > 2 ? this.hatch(colour, theme, view) : colour;
+        c.fillStyle = wide > 2 ? this.hatch(colour, theme) : colour;
         if (wide <= 2) c.globalAlpha *= 0.35;
         c.fillRect(from, y, wide, height);
       } else {
@@ -207,18 +223,18 @@ export class Painter {
     const whole = stage === null || text.endsWith("]") ? text : `${text} · ${stage}`;
     const shown = whole.length <= room ? whole : room > 5 ? `${whole.slice(0, room - 1)}…` : stage === null ? "" : String(stage);
     if (!shown) return;
-    c.font = height < 13 ? FONT.replace("11px", "9px") : FONT;
+    if (height < 13) c.font = SMALL;
     if (activity === WAIT) {
       c.fillStyle = scene.theme.paper;
       c.fillRect(x + 3, y + 2, shown.length * (height < 13 ? 5.5 : LETTER) + 3, height - 4);
     }
     c.fillStyle = pale || activity === WAIT || (activity === RUN && stage === null) ? scene.theme.ink : DARK;
     c.fillText(shown, x + 4, y + height / 2 + 0.5);
-    c.font = FONT;
+    if (height < 13) c.font = FONT;
   }
 
   /** Stripes in the colour of the stage, which move with the time axis. */
-  private hatch(colour: string, theme: Theme, view: View): CanvasPattern {
+  private hatch(colour: string, theme: Theme): CanvasPattern {
     let pattern = this.hatches.get(colour);
     if (!pattern) {
       const tile = document.createElement("canvas");
@@ -235,8 +251,8 @@ export class Painter {
         c.stroke();
       }
       this.hatches.set(colour, (pattern = this.context.createPattern(tile, "repeat")!));
+      pattern.setTransform(this.moved);
     }
-    pattern.setTransform(new DOMMatrix([1, 0, 0, 1, view.x(0) % 8, 0]));
     return pattern;
   }
 

@@ -142,7 +142,9 @@ export class TimelineTab {
     const { from, to } = this.view;
     const [run] = this.page.runs, kernel = to - from >= run.cycles ? ", the kernel without its launch" : "";
     const ruler = this.ruler.words ? `; ruler: ${this.ruler.words}` : "";
-    byId("seen").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, run.clockGhz)}${kernel}${ruler}`;
+    byId("seen-range").textContent = `cycle ${cycles(from)} to ${cycles(to)}, ${duration(to - from, run.clockGhz)}${kernel}`;
+    const words = byId("seen-ruler");
+    if (words.textContent !== ruler) words.textContent = ruler;
   }
 
   private scene(): Scene {

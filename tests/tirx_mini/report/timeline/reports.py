@@ -19,9 +19,9 @@ LINES = {"TMA": 2, "MMA": 3, "write-back": 4}
 """The line of each role."""
 
 
-def report_of(ring: Ring, folder: Path, *, ctas: int = 2, stuck: bool = False) -> Report:
-    """The report of a ring on clusters of two CTAs, whose kernel is in a file in `folder`."""
-    path = folder / "ring.py"
+def report_of(ring: Ring, folder: Path, *, ctas: int = 2, stuck: bool = False, file: str = "ring.py") -> Report:
+    """The report of a ring on clusters of two CTAs, whose kernel is in a file of `folder`."""
+    path = folder / file
     path.write_text(KERNEL)
     timeline = _copies(_at_lines(ring.timeline(stuck), str(path)), ctas)
     finding = Finding("deadlock", "error", "the MMA warp waits for ever for tma2mma[0]", Span(str(path), 3))
