@@ -105,4 +105,5 @@ class KernelTask:
         draw = np.random.default_rng(seed)
         *given, result = self.parameters
         made = self.inputs(*(draw.standard_normal(each.shape(problem), np.float32) for each in given))
-        return [*(array.astype(each.dtype) for array, each in zip(made, given, strict=True)), np.full(result.shape(problem), 0 if self.zeroed else np.nan, result.dtype)]
+        arrays = [array.astype(each.dtype) for array, each in zip(made, given, strict=True)]
+        return [*arrays, np.full(result.shape(problem), 0 if self.zeroed else np.nan, result.dtype)]
