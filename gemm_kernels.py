@@ -530,8 +530,9 @@ def hgemm_v8(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: write the kernel of step 7, and choose PIPE_DEPTH. Does anything in it depend on the number of stages,
-            # other than through PIPE_DEPTH? Predict the time of each depth before you measure it. (docs/calls.md)
+            # TODO: write the kernel of step 7, and choose PIPE_DEPTH. Does anything in it depend on the number of
+            # stages, other than through PIPE_DEPTH? Predict the time of each depth before you measure it.
+            # (docs/calls.md)
             ...
 
     return kernel
