@@ -83,10 +83,10 @@ def test_a_kernel_that_rounds_the_sums_too_early_fails_the_first_public_problem(
 
 
 @pytest.mark.parametrize("letter", ROUNDED)
-def test_sums_rounded_to_float16_differ_at_every_problem(letter: str) -> None:
+def test_sums_rounded_to_float16_differ_at_every_small_problem(letter: str) -> None:
     """By the arithmetic alone: NumPy in the place of the kernel, with rounded sums."""
     task = TASKS[letter]
-    for problem in (*task.shapes, *task.hidden(SECRET), task.timed):
+    for problem in (*task.shapes, *(hidden for hidden in task.hidden(SECRET) if hidden[0] * hidden[1] < 1 << 20)):
         arrays = task.arrays(problem, 0)
         a, b, column = (array.astype(np.float32) for array in arrays[:3])
         with np.errstate(over="ignore"):  # the sums of task c are beyond float16
