@@ -518,7 +518,7 @@ def hgemm_v7(M, N, K, dtype="float16"):
 def hgemm_v8(M, N, K, dtype="float16"):
     check_shape("hgemm_v8", multiple={"M": (M, BLK_M), "N": (N, BLK_N), "K": (K, BLK_K)})
     WG_NUMBER = 2
-    PIPE_DEPTH = 4  # predict the time of 2 to 7 before you choose
+    PIPE_DEPTH = 2  # yours to choose: predict the time of 2 to 7 first
     TMEM_LD_N = 64
     EPI_N = 64
     K_TILES = K // BLK_K
@@ -530,8 +530,9 @@ def hgemm_v8(M, N, K, dtype="float16"):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            # TODO: write the kernel of step 7. Does anything in it depend on the number of stages, other than through
-            # PIPE_DEPTH? Predict the time of each depth before you measure it. (docs/calls.md)
+            # TODO: write the kernel of step 7, and choose PIPE_DEPTH. Does anything in it depend on the number of
+            # stages, other than through PIPE_DEPTH? Predict the time of each depth before you measure it.
+            # (docs/calls.md)
             ...
 
     return kernel

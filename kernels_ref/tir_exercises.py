@@ -15,21 +15,21 @@ class Computation(Protocol):
 
 
 def convolution_tiled(c: Computation) -> te.Schedule:
-    """Schedule B: tiles of 8 × 8 elements, whose rows are vectors of 8."""
-    conv = c.tensors[-1]
-    s = te.create_schedule(conv.op)
-    io, jo, ii, ji = s[conv].tile(conv.op.axis[0], conv.op.axis[1], 8, 8)
-    s[conv].reorder(io, jo, ii, *conv.op.reduce_axis, ji)
-    s[conv].vectorize(ji)
+    """Schedule B: tiles of 4 × 16 elements, whose rows are vectors of 16."""
+    filtered = c.tensors[-1]
+    s = te.create_schedule(filtered.op)
+    yo, xo, yi, xi = s[filtered].tile(filtered.op.axis[0], filtered.op.axis[1], 4, 16)
+    s[filtered].reorder(yo, xo, yi, *filtered.op.reduce_axis, xi)
+    s[filtered].vectorize(xi)
     return s
 
 
 def convolution_unrolled(c: Computation) -> te.Schedule:
-    """Schedule C: as B, and the loops over the kernel are unrolled."""
+    """Schedule C: as B, and the loops over the taps are unrolled."""
     s = convolution_tiled(c)
-    conv = c.tensors[-1]
-    for axis in conv.op.reduce_axis:
-        s[conv].unroll(axis)
+    filtered = c.tensors[-1]
+    for axis in filtered.op.reduce_axis:
+        s[filtered].unroll(axis)
     return s
 
 
@@ -43,53 +43,51 @@ def pipeline_fused(c: Computation) -> te.Schedule:
 
 
 def matmul_staged(c: Computation, align: bool) -> te.Schedule:
-    """Thread blocks of 32 × 32 threads, each thread one element of C; tiles of A in shared memory."""
-    A, _, C = c.tensors
-    s = te.create_schedule(C.op)
-    CL = s.cache_write(C, "local")
-    AA = s.cache_read(A, "shared", [CL])
-    rows, columns = te.thread_axis("threadIdx.x"), te.thread_axis("threadIdx.y")
-    io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], 32, 32)
-    s[C].reorder(io, jo, ji, ii)
-    s[C].bind(io, te.thread_axis("blockIdx.y"))
-    s[C].bind(jo, te.thread_axis("blockIdx.x"))
-    s[C].bind(ii, rows)
-    s[C].bind(ji, columns)
-    s[CL].compute_at(s[C], ii)
-    ko, _ = s[CL].split(C.op.reduce_axis[0], factor=32)
-    s[CL].reorder(ko, *CL.op.axis)
-    s[AA].compute_at(s[CL], ko)
-    s[AA].bind(AA.op.axis[0], columns)
-    s[AA].bind(AA.op.axis[1], rows)
+    """Thread blocks of 32 × 32 threads, each thread one element of the product; tiles of `left` in shared memory."""
+    left, _, product = c.tensors
+    s = te.create_schedule(product.op)
+    own = s.cache_write(product, "local")
+    tiles = s.cache_read(left, "shared", [own])
+    block_row, block_column, row, column = s[product].tile(product.op.axis[0], product.op.axis[1], 32, 32)
+    s[product].reorder(block_row, block_column, column, row)
+    lanes, warps = te.thread_axis("threadIdx.x"), te.thread_axis("threadIdx.y")
+    for loop, index in ((block_row, te.thread_axis("blockIdx.y")), (block_column, te.thread_axis("blockIdx.x")),
+                        (column, warps), (row, lanes)):  # fmt: skip
+        s[product].bind(loop, index)
+    s[own].compute_at(s[product], row)
+    outer, _ = s[own].split(product.op.reduce_axis[0], factor=32)
+    s[own].reorder(outer, *own.op.axis)
+    s[tiles].compute_at(s[own], outer)
+    for loop, index in zip(tiles.op.axis, (warps, lanes), strict=True):
+        s[tiles].bind(loop, index)
     if align:
-        s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
+        s[tiles].storage_align(tiles.op.axis[0], factor=32, offset=1)
     return s
 
 
 def matmul_tensor_cores(c: Computation) -> te.Schedule:
     """Thread blocks of four warps on a tile of 32 × 32; the tensor core computes, by `tensorize`."""
-    A, B, C = c.tensors
-    s = te.create_schedule(C.op)
-    CF = s.cache_write(C, "wmma.accumulator")
-    copies = [s.cache_read(tensor, "shared", [CF]) for tensor in (A, B)]
+    *operands, product = c.tensors
+    s = te.create_schedule(product.op)
+    sums = s.cache_write(product, "wmma.accumulator")
+    copies = [s.cache_read(operand, "shared", [sums]) for operand in operands]
     lanes, warp_columns, warp_rows = (te.thread_axis(f"threadIdx.{axis}") for axis in "xyz")
-    io, jo, ii, ji = s[C].tile(C.op.axis[0], C.op.axis[1], 32, 32)
-    wi, wj, ii, ji = s[C].tile(ii, ji, 16, 16)
-    s[C].bind(io, te.thread_axis("blockIdx.y"))
-    s[C].bind(jo, te.thread_axis("blockIdx.x"))
-    s[C].bind(wi, warp_rows)
-    s[C].bind(wj, warp_columns)
-    _, _, first, _ = s[C].tile(ii, ji, 16, 8)
-    s[C].tensorize(first, te.mma_store())
-    s[CF].compute_at(s[C], wj)
-    ko, ki = s[CF].split(C.op.reduce_axis[0], factor=32)
-    kt, ki = s[CF].split(ki, factor=16)
-    it, jt, ii, ji = s[CF].tile(CF.op.axis[0], CF.op.axis[1], 16, 8)
-    s[CF].reorder(ko, kt, it, jt, ii, ji, ki)
-    s[CF].tensorize(ii, te.mma())
+    block_row, block_column, row, column = s[product].tile(product.op.axis[0], product.op.axis[1], 32, 32)
+    warp_row, warp_column, row, column = s[product].tile(row, column, 16, 16)
+    for loop, index in ((block_row, te.thread_axis("blockIdx.y")), (block_column, te.thread_axis("blockIdx.x")),
+                        (warp_row, warp_rows), (warp_column, warp_columns)):  # fmt: skip
+        s[product].bind(loop, index)
+    _, _, first, _ = s[product].tile(row, column, 16, 8)
+    s[product].tensorize(first, te.mma_store())
+    s[sums].compute_at(s[product], warp_column)
+    outer, inner = s[sums].split(product.op.reduce_axis[0], factor=32)
+    step, inner = s[sums].split(inner, factor=16)
+    tile_row, tile_column, row, column = s[sums].tile(sums.op.axis[0], sums.op.axis[1], 16, 8)
+    s[sums].reorder(outer, step, tile_row, tile_column, row, column, inner)
+    s[sums].tensorize(row, te.mma())
     for copy in copies:
         stage = s[copy]
-        stage.compute_at(s[CF], ko)
+        stage.compute_at(s[sums], outer)
         rows, columns = copy.op.axis
         columns, vector = stage.split(columns, factor=8)
         rest, lane = stage.split(stage.fuse(rows, columns), factor=32)

@@ -27,32 +27,32 @@ class Computation(NamedTuple):
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def convolution(H: int = 64, W: int = 64, KH: int = 3, KW: int = 3) -> Computation:
-    """The convolution of an H × W image with a KH × KW kernel, where the kernel lies within the image."""
-    data = te.placeholder((H, W), name="data")
-    kernel = te.placeholder((KH, KW), name="kernel")
-    rh = te.reduce_axis((0, KH), name="rh")
-    rw = te.reduce_axis((0, KW), name="rw")
-    conv = te.compute(
-        (H - KH + 1, W - KW + 1),
-        lambda i, j: te.sum(data[i + rh, j + rw] * kernel[rh, rw], axis=[rh, rw]),
-        name="conv",
+def convolution(places: tuple[int, int] = (48, 64), taps: tuple[int, int] = (3, 5)) -> Computation:
+    """The convolution of an image with weights, at each place where all taps lie within the image."""
+    rows, columns = taps
+    image = te.placeholder((places[0] + rows - 1, places[1] + columns - 1), name="image")
+    weights = te.placeholder(taps, name="weights")
+    up, left = te.reduce_axis((0, rows), name="up"), te.reduce_axis((0, columns), name="left")
+    filtered = te.compute(
+        places,
+        lambda y, x: te.sum(weights[up, left] * image[y + rows - 1 - up, x + columns - 1 - left], axis=[up, left]),
+        name="filtered",
     )
-    return Computation((data, kernel, conv))
+    return Computation((image, weights, filtered))
 
 
 def convolution_tiled(c: Computation) -> te.Schedule:
-    """Schedule B: tiles of 8 × 8 elements, whose rows are vectors of 8.
+    """Schedule B: tiles of 4 × 16 elements, whose rows are vectors of 16.
 
-    The first one, the schedule without transformations, is `te.create_schedule(conv.op)`.
+    The first one, the schedule without transformations, is `te.create_schedule(filtered.op)`.
     """
-    # TODO: split both axes of conv by 8 (`tile` does it), put the two reduction axes around the innermost loop
-    # (`reorder`), and vectorize that loop. A loop that reduces cannot be a vector: te.check(s, args) says so.
+    # TODO: tile the axes of `filtered` by 4 × 16, put the two reduction axes around the innermost loop (`reorder`), and
+    # vectorize that loop. A loop that reduces cannot be a vector: te.check(s, args) says so.
     raise NotImplementedError("TODO: exercise 1, schedule B")
 
 
 def convolution_unrolled(c: Computation) -> te.Schedule:
-    """Schedule C: as B, and the loops over the kernel are unrolled."""
+    """Schedule C: as B, and the loops over the taps are unrolled."""
     # TODO: schedule B, and `unroll` both reduction axes. How many loops are left in the text of te.lower?
     raise NotImplementedError("TODO: exercise 1, schedule C")
 
@@ -85,52 +85,54 @@ def pipeline_fused(c: Computation) -> te.Schedule:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def matmul(M: int = 128, N: int = 128, K: int = 128) -> Computation:
-    """The product of an M × K and a K × N matrix. The reduction axis is `C.op.reduce_axis[0]`."""
-    A = te.placeholder((M, K), name="A")
-    B = te.placeholder((K, N), name="B")
-    k = te.reduce_axis((0, K), name="k")
-    C = te.compute((M, N), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
-    return Computation((A, B, C))
+def matmul(rows: int = 128, columns: int = 128, depth: int = 128) -> Computation:
+    """The product of two matrices. The reduction axis is `product.op.reduce_axis[0]`."""
+    left, right = te.placeholder((rows, depth), name="left"), te.placeholder((depth, columns), name="right")
+    d = te.reduce_axis((0, depth), name="d")
+    product = te.compute((rows, columns), lambda r, c: te.sum(left[r, d] * right[d, c], axis=d), name="product")
+    return Computation((left, right, product))
 
 
 def matmul_staged(c: Computation, align: bool) -> te.Schedule:
-    """Thread blocks of 32 × 32 threads, each thread one element of C; tiles of A in shared memory.
+    """Thread blocks of 32 × 32 threads, each thread one element of the product; tiles of `left` in shared memory.
 
     align: whether the rows of the tiles are padded. Without, all threads of a warp read one bank.
     """
     # TODO: in this order
-    #   1. CL = s.cache_write(C, "local"): each thread adds up its element in a register
-    #   2. AA = s.cache_read(A, "shared", [CL]): the tiles of A
-    #   3. tile C by 32 × 32, and bind the outer loops to blockIdx.y and blockIdx.x. Bind the inner loop over rows to
-    #      threadIdx.x and the one over columns to threadIdx.y: the 32 lanes of a warp read 32 rows of the tile of A.
-    #   4. compute CL at the innermost loop of C; split its reduction axis by 32, and compute AA at the outer part
-    #   5. bind the loops of AA to threadIdx.y (rows) and threadIdx.x (columns): all threads copy one element each
-    #   6. if `align`: s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
+    #   1. own = s.cache_write(product, "local"): each thread adds up its element in a register
+    #   2. tiles = s.cache_read(left, "shared", [own])
+    #   3. tile the product by 32 × 32, and bind the outer loops to blockIdx.y and blockIdx.x. Bind the inner loop over
+    #      rows to threadIdx.x and the one over columns to threadIdx.y: the 32 lanes of a warp read 32 rows of a tile.
+    #   4. compute `own` at the innermost loop of the product; split its reduction axis by 32, and compute `tiles` at
+    #      the outer part
+    #   5. bind the loops of `tiles` to threadIdx.y (rows) and threadIdx.x (columns): all threads copy one element each
+    #   6. if `align`: pad the rows of `tiles` with storage_align, so that no two of 32 rows begin in one bank
     raise NotImplementedError("TODO: exercise 3")
 
 
-def matmul_half(M: int = 64, N: int = 64, K: int = 64) -> Computation:
+def matmul_half(rows: int = 64, columns: int = 64, depth: int = 64) -> Computation:
     """The product of two matrices of float16, added up in float32, as tensor cores do."""
-    A = te.placeholder((M, K), "float16", "A")
-    B = te.placeholder((K, N), "float16", "B")
-    k = te.reduce_axis((0, K), name="k")
-    C = te.compute(
-        (M, N), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C"
+    left = te.placeholder((rows, depth), "float16", "left")
+    right = te.placeholder((depth, columns), "float16", "right")
+    d = te.reduce_axis((0, depth), name="d")
+    product = te.compute(
+        (rows, columns),
+        lambda r, c: te.sum(left[r, d].astype("float32") * right[d, c].astype("float32"), axis=d),
+        name="product",
     )
-    return Computation((A, B, C))
+    return Computation((left, right, product))
 
 
 def matmul_tensor_cores(c: Computation) -> te.Schedule:
     """Thread blocks of four warps on a tile of 32 × 32; the tensor core computes, by `tensorize`."""
     # TODO: in this order
-    #   1. CF = s.cache_write(C, "wmma.accumulator"), and cache_read of A and of B into "shared" for CF
-    #   2. tile C by 32 × 32 (blockIdx.y, blockIdx.x), the inner loops by 16 × 16 (threadIdx.z and threadIdx.y count the
-    #      warps), and what is left by 16 × 8, the tile of one instruction: tensorize from its first loop on, with
-    #      te.mma_store()
-    #   3. compute CF at the loop of threadIdx.y; split k by 32, and its inner part by 16; tile the axes of CF by 16 × 8
-    #      and reorder: the outer loops over k, the loops over tiles, and then the 16 × 8 × 16 that te.mma() computes
-    #   4. compute both copies at the outer loop over k: split the columns by 8 and vectorize them, fuse the rest, and
+    #   1. sums = s.cache_write(product, "wmma.accumulator"), and cache_read of both operands into "shared" for `sums`
+    #   2. tile the product by 32 × 32 (blockIdx.y, blockIdx.x), the inner loops by 16 × 16 (threadIdx.z and threadIdx.y
+    #      count the warps), and what is left by 16 × 8, the tile of one instruction: tensorize from its first loop on,
+    #      with te.mma_store()
+    #   3. compute `sums` at the loop of threadIdx.y; split d by 32, and its inner part by 16; tile the axes of `sums`
+    #      by 16 × 8 and reorder: the outer loops over d, those over tiles, and the 16 × 8 × 16 that te.mma() computes
+    #   4. compute both copies at the outer loop over d: split the columns by 8 and vectorize them, fuse the rest, and
     #      bind its parts to threadIdx.x (32 lanes), threadIdx.y and threadIdx.z (2 each)
     #   5. pad the rows of both copies by 8 elements, so that they still begin at multiples of 16 bytes: ldmatrix reads
     #      whole rows

@@ -1,5 +1,6 @@
-// Names for assistive technology. Tables that are wider than the page scroll in their boxes, so those are reached with the
-// keyboard. The theme makes the boxes, and a bar of buttons for each block of code, after this script has started.
+// Names for assistive technology. Tables and pictures that are wider than the page scroll in their boxes, so those are
+// reached with the keyboard. The theme makes the boxes of tables, and a bar of buttons for each block of code, after this
+// script has started.
 const watched = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) {
@@ -12,8 +13,14 @@ const watched = new ResizeObserver((entries) => {
   }
 });
 let tables = 0;
+let pictures = 0;
 let blocks = 0;
 const look = () => {
+  for (const box of document.querySelectorAll(".md-typeset p:has(> img):not([data-name])")) {
+    pictures += 1;
+    box.dataset.name = `Picture ${pictures}`;
+    watched.observe(box);
+  }
   for (const box of document.querySelectorAll(".md-typeset__scrollwrap:not([data-name])")) {
     tables += 1;
     box.dataset.name = `Table ${tables}`;

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.kernels_ref.edits import Edit
 from tirx_mini.course import KernelRef, Shape, check_file
+from tirx_mini.diagnose import Finding
 from tools.pages import DOCS
 
 _ROW = re.compile(r"^\| (?P<mistake>.+?) \| (?P<reported>[^|]*TX\d{3}[^|]*) \| .+ \|$", re.MULTILINE)
@@ -37,11 +38,16 @@ def lines(indent: int, *texts: str) -> str:
     return "".join(f"{' ' * indent}{text}\n" for text in texts)
 
 
-def rows(step: int) -> dict[str, list[str]]:
-    """The codes of each mistake in the table of a page."""
+def rows(step: int) -> dict[str, str]:
+    """What `check` reports of each mistake, by the table of a page."""
     page = (DOCS / f"steps/step{step:02}.md").read_text(encoding="utf-8")
     table = page.partition("\n## Pitfalls\n")[2].partition("\n## ")[0]
-    return {row["mistake"]: _CODE.findall(row["reported"]) for row in _ROW.finditer(table)}
+    return {row["mistake"]: row["reported"] for row in _ROW.finditer(table)}
+
+
+def codes_in(cell: str) -> list[str]:
+    """The codes of a cell."""
+    return _CODE.findall(cell)
 
 
 def each(mistakes: Mistakes) -> list[tuple[int, str]]:
@@ -50,17 +56,21 @@ def each(mistakes: Mistakes) -> list[tuple[int, str]]:
 
 
 def assert_leads_to_its_codes(step: int, row: str, wrong: Iterable[Mistake], shape: Shape, folder: Path) -> None:
-    """The first finding of each kernel has a code of the row, and together they have all its codes."""
-    expected = rows(step)[row]
+    """The first finding of each kernel has a code of the row, and together they have all its codes.
+
+    A row says ", a warning" if and only if the first finding is one.
+    """
+    expected, only_warns = codes_in(rows(step)[row]), ", a warning" in rows(step)[row]
     found = [reported(step, kernel, kernel.shape or shape, folder) for kernel in wrong]
-    assert all(codes and codes[0] in expected for codes in found), found
-    assert {code for codes in found for code in codes} >= set(expected), found
+    assert all(findings and findings[0].code in expected for findings in found), found
+    assert {finding.code for findings in found for finding in findings} >= set(expected), found
+    assert {findings[0].severity == "error" for findings in found} == {not only_warns}, found
 
 
-def reported(step: int, wrong: Mistake, shape: Shape, folder: Path) -> list[str]:
-    """The codes that `check` reports, the worst finding first."""
+def reported(step: int, wrong: Mistake, shape: Shape, folder: Path) -> list[Finding]:
+    """What `check` reports, the worst finding first."""
     (old, new), *then = wrong.edits
     path = folder / "wrong.py"
     path.write_text(Edit(step, old, new, tuple(then)).source(), encoding="utf-8")
     checked = check_file(KernelRef(path, f"hgemm_v{step}"), shape=shape, trace=False)
-    return [*(finding.code for finding in checked.report.findings), *([checked.wrong.code] if checked.wrong else [])]
+    return [*checked.report.findings, *([checked.wrong] if checked.wrong else [])]

@@ -18,7 +18,7 @@ MISTAKES = {
     1: (("Tx.ptx.tcgen05", "if lane_id == 0:\n        Tx.ptx.tcgen05"), "allocate in one lane only", "TX306"),
     2: (
         ('Tx.ptx.fence.proxy_async("shared::cta")\nTx.ptx.fence.mbarrier_init()\n', ""),
-        "leave out the two fences",
+        "leave out both fences",
         "",
     ),
     3: (("with Tx.cta():", "with Tx.thread():"), "copy with each thread for itself", "TX202"),

@@ -29,6 +29,12 @@ OVERFLOWING = """() => {
 }"""
 """The elements of a page that reach beyond its right edge, except within a box that scrolls or cuts them off."""
 
+NARROW = """() => [...document.querySelectorAll('.md-typeset td, .md-typeset p > img')]
+  .filter((e) => e.getBoundingClientRect().width < (e.matches('img') ? 600 : e.textContent.length > 20 ? 80 : 0))
+  .map((e) => e.outerHTML.slice(0, 200))"""
+"""The cells of sentences, and the pictures, that are narrower than can be read. The smallest texts of a picture have 12
+of its 960 units, and so 7.5 pixels at a width of 600."""
+
 SETTLE = """() => document.getAnimations().filter((each) => each instanceof CSSTransition)
   .forEach((each) => each.finish())"""
 """Ends the transitions that a new size of the screen has begun."""
@@ -104,6 +110,18 @@ def test_nothing_overflows(show: Callable[..., Any], site: Path) -> None:
             if found or page.evaluate("() => document.documentElement.scrollWidth") > screen["width"]:
                 wide[f"{path.relative_to(site).as_posix()} at {screen['width']} pixels"] = found
     assert wide == {}
+
+
+@pytest.mark.parametrize("name", ["steps/step07", "steps/solutions", "concepts/mbarriers"])
+def test_tables_and_pictures_can_be_read_on_a_phone(show: Callable[..., Any], site: Path, name: str) -> None:
+    page = show((site / f"{name}.html").as_uri(), viewport=PHONE)
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.wait_for_function("() => [...document.images].every((each) => each.complete)")
+    assert page.evaluate(NARROW) == []
+    pictures = page.locator("p:has(> img)[role='region']")
+    assert pictures.count() == page.locator("p > img").count()  # the keyboard reaches what scrolls
+    if name == "steps/step07":
+        assert page.locator("table", has_text="mistake").bounding_box()["width"] <= PHONE["width"]
 
 
 @pytest.mark.parametrize("source", ["folder", "server"])

@@ -14,6 +14,9 @@ AFTER, BEFORE = "Tx.ptx.tcgen05.fence.after_thread_sync()", "Tx.ptx.tcgen05.fenc
 NEXT = "tile_scheduler.next_tile()"
 TILE_LOOP = "while tile_scheduler.valid():"
 BYTES = "(BLK_M * BLK_K + BLK_N * BLK_K) * DTYPE_SIZE"
+LAST_WAITS = lines(24, "for _ in range(PIPE_DEPTH):") + lines(
+    28, "mma2tma.wait(tma_phase.stage, tma_phase.phase)", "tma_phase.move_to_next_stage()"
+)
 ARRIVE, READ = "ld2mma.arrive(0)", "read_tmem()"
 GRID = 'bx = Tx.cta_id([SM_COUNT], parent="kernel")'
 
@@ -61,6 +64,7 @@ STEP7 = {
     "`ld2mma.arrive` before the reads": mistake(
         (lines(20, ARRIVE), ""), (lines(20, READ), lines(20, BEFORE, ARRIVE, READ))
     ),
+    "no waits after the last load": mistake((LAST_WAITS, "")),
     "one role without `next_tile()`": mistake(
         (lines(28, "mma2ld.arrive(0, cta_group=1, cta_mask=1)", NEXT),
          lines(28, "mma2ld.arrive(0, cta_group=1, cta_mask=1)")),
@@ -81,6 +85,7 @@ STEP8 = {
     ),
     "`tma2mma.init(PIPE_DEPTH)`": mistake(("tma2mma.init(1)", "tma2mma.init(PIPE_DEPTH)")),
     "`TMA_BYTES` times the number of stages": mistake((BYTES, f"PIPE_DEPTH * {BYTES}")),
+    "no waits after the last load": mistake((LAST_WAITS, "")),
     "`PIPE_DEPTH = 7`": mistake(("PIPE_DEPTH = 4", "PIPE_DEPTH = 7")),
 }
 
@@ -138,6 +143,7 @@ STEP10 = {
         ("Dsmem[wg_id, :, :]", "Dsmem[0, :, :]"),
     ),
     "`ld2mma.arrive` after the first chunk": mistake(("if i == MMA_N // EPI_N - 1:", "if i == 0:")),
+    "no waits after the last load": mistake((LAST_WAITS, "")),
     "`PIPE_DEPTH = 5`, or `EPI_N = 128`": (
         *mistake(("PIPE_DEPTH = 4", "PIPE_DEPTH = 5")),
         *mistake(("EPI_N = 64", "EPI_N = 128")),

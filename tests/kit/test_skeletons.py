@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels_ref.skeletons import ROOT, SKELETONS, filled_in
+from tests.kernels_ref.skeletons import CHOICE, ROOT, SKELETONS, filled_in
 from tirx_mini.course import (
     STEPS,
     Shape,
@@ -87,6 +87,12 @@ def test_a_skeleton_filled_in_by_the_last_hints_is_the_reference(
     for dtype in ("float16", "bfloat16"):
         mine, theirs = (load_kernels(source, arch)[step](*shape, dtype=dtype) for source in (path, REFERENCES))
         assert mine.script() == theirs.script()
+
+
+def test_the_depth_of_step_8_is_left_to_its_reader() -> None:
+    asked, _ = CHOICE
+    assert TEXTS["sm100"].count(asked) == 1 and asked in TEXTS["sm100"].partition("def hgemm_v8(")[2]
+    assert "yours to choose" not in TEXTS["sm90"]
 
 
 @pytest.mark.parametrize("arch", SKELETONS)

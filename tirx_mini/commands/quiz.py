@@ -19,7 +19,6 @@ from tirx_mini.course import (
     Prediction,
     answer_of,
     arch_folder,
-    figure_text,
     marked,
     question_key,
     step_range,
@@ -106,10 +105,10 @@ def _show(question: Prediction, mark: Marked, gpu: str, console: Console) -> Non
     """Print the mark, the figure and the reasons."""
     word, style = ("right", "bold green") if mark.right else ("not right", "bold red")
     console.print(Text(word, style=style), end="")
-    console.print(Text(f": the simulator's figure is {figure_text(mark.figure)} {question.unit}"))
+    console.print(Text(f": the simulator's figure is {question.shown(mark.figure)}"))
     measured = question.measured()
     if measured is not None:
-        console.print(Text(f"measured on the {gpu}: {figure_text(measured)} {question.unit}"))
+        console.print(Text(f"measured on the {gpu}: {question.shown(measured)}"))
     if mark.said:
         console.print(Text(mark.said, style="italic"))
     for reason in question.reasons:

@@ -125,6 +125,11 @@ class Prediction:
     factor: float = 1.0
     measured: Callable[[], float | None] = lambda: None
 
+    def shown(self, figure: float) -> str:
+        """Return a figure with its unit: "1 arrival", "2 arrivals"."""
+        unit = self.unit[:-1] if figure == 1 and self.factor == 1 and self.unit.endswith("s") else self.unit
+        return f"{figure_text(figure)} {unit}"
+
 
 @dataclass(frozen=True)
 class Marked:

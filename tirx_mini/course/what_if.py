@@ -11,7 +11,7 @@ from tirx_mini.records import dataclass
 from .check import Checked
 from .constants import Constant, constants_of, converted, parse_file
 from .kernel_ref import KernelRef, named_kernel
-from .kernels import KernelFileError
+from .kernels import KernelFileError, read_kernels
 
 Assignment = Mapping[str, str]
 """Values of constants by name, as the user wrote them."""
@@ -67,7 +67,7 @@ def changes_of(ref: KernelRef, assignments: Sequence[Assignment]) -> list[Change
     `KernelFileError` for a file or name without a kernel.
     """
     function = named_kernel(ref).name
-    tree = parse_file(ref.path)
+    tree = parse_file(ref.path, read_kernels(ref.path).encode())
     known = constants_of(tree, function)
     found: list[Change] = []
     for assignment in assignments:

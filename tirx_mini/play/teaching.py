@@ -27,7 +27,6 @@ from tirx_mini.course import (
     arch_folder,
     architecture_in,
     code_of,
-    figure_text,
     hints_of,
     marked,
     matched,
@@ -236,8 +235,8 @@ def quizzed(payload: tuple[str, int, int, float]) -> Generator[None, None, Data]
     yield
     mark, measured = marked(asked, answer), asked.measured()
     return {
-        "right": mark.right, "figure": figure_text(mark.figure), "said": mark.said, "reasons": list(asked.reasons),
-        "measured": None if measured is None else figure_text(measured),
+        "right": mark.right, "figure": asked.shown(mark.figure), "said": mark.said, "reasons": list(asked.reasons),
+        "measured": None if measured is None else asked.shown(measured),
     }  # fmt: skip
 
 

@@ -218,6 +218,7 @@ def test_the_page_of_an_error_and_that_of_its_finding_begin_alike(
     ("arguments", "words"),
     [
         (["none.py:f"], "the kernel file none.py does not exist"),
+        (["none.py:f", "--what-if", "DEPTH=2"], "the kernel file none.py does not exist"),
         ([f"{ROOT / 'gemm_kernels.py'}"], "several kernels; write for example :hgemm_v1"),
         ([f"{ROOT / 'gemm_kernels.py'}:nothing"], "defines no nothing"),
         ([f"{ROOT / 'gemm_kernels.py'}:Tx"], "is neither a kernel nor a function that makes one"),

@@ -26,7 +26,7 @@ def test_a_step_is_asked_question_by_question(monkeypatch: pytest.MonkeyPatch, c
     assert run_command("quiz", ["1"]) == 1
     said = capsys.readouterr().out
     assert "Write a number" in said and "2 of 3 right" in said
-    assert said.index("your number, in arrivals") < said.index("the simulator's figure is 1 arrivals")
+    assert said.index("your number, in arrivals") < said.index("the simulator's figure is 1 arrival\n")
     assert "The tensor core idles during the launch" in " ".join(said.split())
     kept = json.loads(Path("tirx_notes.json").read_text(encoding="utf-8"))["quiz"]
     assert kept["1.1"] == {"answer": 1, "why": "one commit", "right": True}

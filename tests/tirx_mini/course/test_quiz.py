@@ -45,3 +45,9 @@ def test_counts_are_exact_and_measures_are_not(factor: float, answer: float, rig
     question = Prediction("?", "", lambda: 8, ("", "", ""), (Slip(lambda: 16, "twice"),), factor)
     mark = marked(question, answer)
     assert (mark.right, mark.said) == (right, said)
+
+
+def test_a_figure_is_shown_with_its_unit_in_the_singular_where_it_is_one() -> None:
+    count, factor = (Prediction("?", unit, lambda: 1, (), (), f) for unit, f in (("phases", 1.0), ("times", FACTOR)))
+    assert (count.shown(1), count.shown(2), count.shown(32768)) == ("1 phase", "2 phases", "32,768 phases")
+    assert (factor.shown(1), factor.shown(1.25)) == ("1 times", "1.25 times")

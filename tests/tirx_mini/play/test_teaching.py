@@ -88,7 +88,7 @@ def test_a_quiz_asks_then_marks_and_keeps_the_answer(course: Page) -> None:
     assert asked == {"question": first.asked, "unit": first.unit, "count": len(QUESTIONS["sm100"][1])}
     answer = {"step": 1, "question": 0, "answer": f" {first.figure():,} ", "why": "because"}
     mark = course.post("/course/quiz", answer)[1]
-    assert mark["right"] is True and mark["reasons"]
+    assert mark["right"] is True and mark["reasons"] and mark["figure"] == "1 arrival"
     assert notes(course)["quiz"]["1.1"]["why"] == "because"
     assert course.post("/course/quiz", {**answer, "answer": "-1"})[1]["right"] is False
     for bad in ("x", "nan", "", 7):

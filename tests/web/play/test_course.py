@@ -74,7 +74,8 @@ def quiz(body: Mapping[str, Any]) -> tuple[int, Any]:
     right = body["answer"] == "1000"
     said = "" if right else "A wait is not an arrival."
     reasons = ["A commit arrives once."]
-    return 200, {"right": right, "figure": "1,000", "said": said, "reasons": reasons, "measured": "1.23"}
+    shown = {"figure": "1,000 arrivals", "measured": "1.23 arrivals"}
+    return 200, {"right": right, **shown, "said": said, "reasons": reasons}
 
 
 @pytest.fixture

@@ -18,12 +18,26 @@ def _bias_relu(a: Array, b: Array, bias: Array) -> Array:
     return np.maximum(a @ b.T + bias, 0)
 
 
+def _large_sums(a: Array, b: Array, bias: Array) -> tuple[Array, ...]:
+    """Let the rows of A share a part, and the bias take its products away again.
+
+    The sums are then an order of magnitude larger than the results, which a sum of float16 misses.
+    """
+    shared = 16 * a[0]
+    return a + shared, b, bias - b @ shared
+
+
 def _product(a: Array, b: Array) -> Array:
     return a @ b.T
 
 
 def _scaled(a: Array, b: Array, scale: Array) -> Array:
     return a @ b.T * scale
+
+
+def _huge_sums(a: Array, b: Array, scale: Array) -> tuple[Array, ...]:
+    """Let the sums exceed the range of float16, and the factors bring them back. All changes are powers of two."""
+    return 2**7 * a, 2**7 * b, 2.0**-14 * scale
 
 
 _FIRST = KernelTask(
@@ -42,6 +56,7 @@ outside of the four buffers, and writes every element of D.
     ((128, 72, 128), (256, 200, 192)), (1024, 1000, 2048), 17.0,
     ((_TILES, range(8, 128, 8), range(64, 513, 64)), (_TILES, _ANY_N, range(64, 513, 64)),
      (range(1664, 2049, 128), range(1544, 1656, 16), (64, 128))),
+    inputs=_large_sums,
 )  # fmt: skip
 
 _SECOND = KernelTask(
@@ -78,7 +93,7 @@ kernel is wrong, and it is slow. Make it right for every problem, and **twice as
     ((256, 128, 128), (128, 384, 320)), (1024, 1024, 4096), 21.0,
     ((_TILES, _TILES, range(64, 513, 64)), ((1664, 1792), (1536, 1664), (64, 128)),
      ((128,), (128,), range(1024, 2049, 64))),
-    handout="task_c.py.txt",
+    handout="task_c.py.txt", inputs=_huge_sums,
 )  # fmt: skip
 
 TASKS: Mapping[str, KernelTask] = MappingProxyType({task.letter: task for task in (_FIRST, _SECOND, _THIRD)})

@@ -36,6 +36,11 @@ class Parameter:
         return f"{self.name} ({', '.join(self.extents)}{',' * (len(self.extents) == 1)}) of {self.dtype}"
 
 
+def as_drawn(*inputs: Array) -> tuple[Array, ...]:
+    """Return the inputs of a task as they are drawn."""
+    return inputs
+
+
 @dataclass(frozen=True)
 class KernelTask:
     """A task.
@@ -43,6 +48,7 @@ class KernelTask:
     letter, title: its names. text: the specification, in Markdown.
     parameters: of the kernel; the last one is the result. zeroed: whether the result holds zeros before the launch.
     expected: computes the result in float32 from the other parameters.
+    inputs: makes the inputs, still in float32, of normal numbers: those for which the contract's roundings show.
     shapes: the public problems. timed: the problem of the budget. budget_us: the predicted time allowed for it.
     families: of the hidden problems, one each.
     points: what it is worth. gpu: the modelled one.
@@ -62,6 +68,7 @@ class KernelTask:
     zeroed: bool = False
     gpu: str = "b200"
     handout: str = ""
+    inputs: Callable[..., Sequence[Array]] = as_drawn
 
     @property
     def factory(self) -> str:
@@ -94,8 +101,9 @@ class KernelTask:
         return tuple(found)
 
     def arrays(self, problem: Shape, seed: int) -> list[Array]:
-        """Return normal numbers for the inputs, and a result of NaN or of zeros."""
+        """Return inputs made of normal numbers, and a result of NaN or of zeros."""
         draw = np.random.default_rng(seed)
-        *inputs, result = self.parameters
-        made = [draw.standard_normal(each.shape(problem), np.float32).astype(each.dtype) for each in inputs]
-        return [*made, np.full(result.shape(problem), 0 if self.zeroed else np.nan, result.dtype)]
+        *given, result = self.parameters
+        made = self.inputs(*(draw.standard_normal(each.shape(problem), np.float32) for each in given))
+        arrays = [array.astype(each.dtype) for array, each in zip(made, given, strict=True)]
+        return [*arrays, np.full(result.shape(problem), 0 if self.zeroed else np.nan, result.dtype)]

@@ -82,6 +82,7 @@ export interface Reveal {
 export interface Todo { id: string; step: number; line: number; title: string; open: boolean }
 /** A question of a step; count: how many it has. */
 export interface Question { question: string; unit: string; count: number }
+/** figure, measured: with their units. */
 export interface Mark { right: boolean; figure: string; said: string; reasons: string[]; measured: string | null }
 /** causes: of which one is right; an answer names one by its number from 0. */
 export interface Drill {

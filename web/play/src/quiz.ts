@@ -76,7 +76,7 @@ export class Quiz {
     }
   }
 
-  private async mark(index: number, { count, unit }: Question, answer: string, why: string, outcome: HTMLElement): Promise<void> {
+  private async mark(index: number, { count }: Question, answer: string, why: string, outcome: HTMLElement): Promise<void> {
     outcome.replaceChildren(element("p", {}, "The simulator computes the figure …"));
     try {
       const mark = await this.server.post<Mark>("/course/quiz", { step: this.step, question: index, answer, why });
@@ -84,7 +84,7 @@ export class Quiz {
       next.addEventListener("click", () => void this.ask(last ? 0 : index + 1));
       outcome.replaceChildren(
         element("p", { class: mark.right ? "right-answer" : "wrong-answer" }, element("b", {}, mark.right ? "Right" : "Not right"),
-          `: the simulator's figure is ${mark.figure} ${unit}.`, mark.measured === null ? "" : ` Measured on a B200: ${mark.measured} ${unit}.`),
+          `: the simulator's figure is ${mark.figure}.`, mark.measured === null ? "" : ` Measured on a B200: ${mark.measured}.`),
         mark.said ? element("p", {}, ...prose(mark.said)) : "", ...mark.reasons.map((reason) => element("p", {}, ...prose(reason))), next);
     } catch (error) {
       outcome.replaceChildren(element("p", {}, sentenceOf(error)));

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.tasks_ref.edits import NAIVE, SLOW, Edits, reference
+from tests.tasks_ref.edits import NAIVE, ROUNDED, SLOW, Edits, reference
 from tirx_mini.course import TASKS, KernelRef, Shape, load_kernel
 from tirx_mini.course.tasks import Judgement, KernelTask, compared, judge_task
 from tirx_mini.driver import simulate
@@ -73,6 +73,27 @@ def test_a_naive_kernel_fails_a_hidden_problem(letter: str, tmp_path: Path) -> N
     task = TASKS[letter]
     said = [judged(task, reference(letter, NAIVE[letter]), problem, tmp_path).said for problem in task.hidden(SECRET)]
     assert any(said), said
+
+
+@pytest.mark.parametrize("letter", ROUNDED)
+def test_a_kernel_that_rounds_the_sums_too_early_fails_the_first_public_problem(letter: str, tmp_path: Path) -> None:
+    task = TASKS[letter]
+    found = judged(task, reference(letter, ROUNDED[letter]), task.shapes[0], tmp_path)
+    assert found.report is not None and found.report.verdict == "ok" and "% of D is wrong, first D[" in found.said
+
+
+@pytest.mark.parametrize("letter", ROUNDED)
+def test_sums_rounded_to_float16_differ_at_every_small_problem(letter: str) -> None:
+    """By the arithmetic alone: NumPy in the place of the kernel, with rounded sums."""
+    task = TASKS[letter]
+    for problem in (*task.shapes, *(hidden for hidden in task.hidden(SECRET) if hidden[0] * hidden[1] < 1 << 20)):
+        arrays = task.arrays(problem, 0)
+        a, b, column = (array.astype(np.float32) for array in arrays[:3])
+        with np.errstate(over="ignore"):  # the sums of task c are beyond float16
+            early = (a @ b.T).astype(np.float16).astype(np.float32)
+        rest = {"a": lambda s: np.maximum(s + column, 0), "c": lambda s: s * column}[letter]
+        assert compared(task, arrays, rest(a @ b.T).astype(np.float16)) == ""
+        assert "% of D is wrong" in compared(task, arrays, rest(early).astype(np.float16)), problem
 
 
 def test_the_file_to_begin_with_is_wrong_and_slow(tmp_path: Path) -> None:

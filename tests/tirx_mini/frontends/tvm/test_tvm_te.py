@@ -23,47 +23,50 @@ def run(tmp_path: Path, text: str) -> dict:
     return names
 
 
-MATMUL = """
+LAYER = """
     import numpy as np
     import tvm
     from tvm import te, tir
 
-    M, N, K = 64, 64, 64
-    A = te.placeholder((M, K), name="A")
-    B = te.placeholder((K, N), name="B")
-    k = te.reduce_axis((0, K), name="k")
-    C = te.compute((M, N), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
-    s = te.create_schedule(C.op)
+    rows, inputs, outputs = 64, 48, 96
+    x = te.placeholder((rows, inputs), name="x")
+    W = te.placeholder((outputs, inputs), name="W")
+    c = te.reduce_axis((0, inputs), name="c")
+    y = te.compute((rows, outputs), lambda r, o: te.sum(x[r, c] * W[o, c], axis=c), name="y")
+    s = te.create_schedule(y.op)
 """
 
 
 def test_a_module_is_printed_and_its_function_has_parameters_and_a_body(tmp_path):
-    names = run(tmp_path, MATMUL + "    mod = tvm.lower(s, [A, B, C], simple_mode=True)\n    text = str(mod)\n")
-    assert names["text"].count("for ") == 3 and "C[i, j] = T.float32(0)" in names["text"]
+    names = run(tmp_path, LAYER + "    mod = tvm.lower(s, [x, W, y], simple_mode=True)\n    text = str(mod)\n")
+    assert names["text"].count("for ") == 3 and "y[r, o] = T.float32(0)" in names["text"]
     func = names["mod"]["main"]
-    assert [param.name for param in func.params] == ["A", "B", "C"] and func.body is not None
+    assert [param.name for param in func.params] == ["x", "W", "y"] and func.body is not None
 
 
 def test_the_stages_of_a_gpu_schedule_print_their_memories(tmp_path):
     staging = """
-    AA = s.cache_read(A, "shared", [C])
-    CC = s.cache_write(C, "local")
-    bx, tx = s[C].split(C.op.axis[0], factor=32)
-    by, ty = s[C].split(C.op.axis[1], factor=32)
-    s[C].bind(bx, te.thread_axis("blockIdx.x"))
-    s[C].bind(tx, te.thread_axis("threadIdx.x"))
-    s[CC].compute_at(s[C], tx)
-    s[AA].compute_at(s[C], bx)
-    s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
-    text = str(tvm.lower(s, [A, B, C], simple_mode=True))
-    f = tvm.build(s, [A, B, C], target="cuda")
-    a, b = (tvm.nd.array(np.random.default_rng(n).integers(-4, 5, (M, N)).astype("float32")) for n in (0, 1))
-    c = tvm.nd.array(np.zeros((M, N), "float32"), tvm.cuda(0))
-    f(a, b, c)
+    weights = s.cache_read(W, "shared", [y])
+    sums = s.cache_write(y, "local")
+    r, o = s[y].op.axis
+    group, lane = s[y].split(o, nparts=3)
+    s[y].reorder(group, r, lane)
+    for loop, index in ((group, "blockIdx.x"), (lane, "threadIdx.x")):
+        s[y].bind(loop, te.thread_axis(index))
+    s[weights].compute_at(s[y], group)
+    s[sums].compute_at(s[y], lane)
+    s[weights].storage_align(weights.op.axis[0], factor=16, offset=1)
+    text = str(tvm.lower(s, [x, W, y], simple_mode=True))
+    f = tvm.build(s, [x, W, y], target="cuda")
+    draw = np.random.default_rng(0)
+    given = [tvm.nd.array(draw.integers(-4, 5, (n, inputs)).astype("float32")) for n in (rows, outputs)]
+    out = tvm.nd.array(np.zeros((rows, outputs), "float32"), tvm.cuda(0))
+    f(*given, out)
     """
-    names = run(tmp_path, MATMUL + staging)
-    assert 'scope="shared"' in names["text"] and "strides=(65, 1)" in names["text"] and 'scope="local"' in names["text"]
-    np.testing.assert_array_equal(names["c"].numpy(), names["a"].numpy() @ names["b"].numpy())
+    names = run(tmp_path, LAYER + staging)
+    assert 'scope="shared"' in names["text"] and "strides=(49, 1)" in names["text"] and 'scope="local"' in names["text"]
+    x, W = (array.numpy() for array in names["given"])
+    np.testing.assert_array_equal(names["out"].numpy(), x @ W.T)
 
 
 def test_blocks_are_written_printed_and_built(tmp_path):
@@ -72,48 +75,48 @@ def test_blocks_are_written_printed_and_built(tmp_path):
     from tvm.script import tir as T
 
     @T.prim_func
-    def tiled(a: T.handle, b: T.handle, c: T.handle):
-        A = T.match_buffer(a, (64, 64), "float32")
-        B = T.match_buffer(b, (64, 64), "float32")
-        C = T.match_buffer(c, (64, 64), "float32")
-        for io, jo in T.grid(2, 2):
-            for ii, ji in T.grid(32, 32):
-                with T.block("C"):
-                    vi = T.axis.spatial(64, io * 32 + ii)
-                    vj = T.axis.spatial(64, jo * 32 + ji)
-                    T.reads(A[vi, 0:64], B[0:64, vj])
-                    T.writes(C[vi, vj])
-                    C[vi, vj] = T.float32(0)
-                    for k in range(64):
-                        C[vi, vj] += A[vi, k] * B[k, vj]
+    def windows(given: T.handle, weights: T.handle, found: T.handle):
+        X = T.match_buffer(given, (40, 70), "float32")
+        W = T.match_buffer(weights, (7,), "float32")
+        Y = T.match_buffer(found, (40, 64), "float32")
+        for band, y, x in T.grid(5, 8, 64):
+            with T.block("window"):
+                row = T.axis.spatial(40, band * 8 + y)
+                left = T.axis.spatial(64, x)
+                T.reads(X[row, left:left + 7], W[0:7])
+                T.writes(Y[row, left])
+                Y[row, left] = T.float32(1)
+                for step in range(7):
+                    Y[row, left] -= W[step] * X[row, left + step]
 
-    mod = tvm.IRModule({"main": tiled})
+    mod = tvm.IRModule({"main": windows})
     text = mod.script()
     sch = tvm.tir.Schedule(mod)
-    io = sch.get_loops(sch.get_block("C"))[0]
-    sch.parallel(io)
+    band = sch.get_loops(sch.get_block("window"))[0]
+    sch.parallel(band)
     f = tvm.build(sch.mod, target="llvm")
     """)  # fmt: skip
-    assert "T.reads(A[vi, 0:64], B[0:64, vj])" in names["text"] and "T.writes(C[vi, vj])" in names["text"]
-    a, b = (np.random.default_rng(n).integers(-4, 5, (64, 64)).astype(np.float32) for n in (0, 1))
-    c = np.zeros((64, 64), np.float32)
-    names["f"](a, b, c)
-    np.testing.assert_array_equal(c, a @ b)
+    assert "T.reads(X[row, left:left + 7], W[0:7])" in names["text"] and "T.writes(Y[row, left])" in names["text"]
+    given, weights = (np.random.default_rng(n).integers(-4, 5, shape).astype(np.float32)
+                      for n, shape in enumerate([(40, 70), (7,)]))  # fmt: skip
+    found = np.zeros((40, 64), np.float32)
+    names["f"](given, weights, found)
+    np.testing.assert_array_equal(found, 1 - np.lib.stride_tricks.sliding_window_view(given, 7, axis=1) @ weights)
 
 
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("s[C].vectorize(k)", "k is a reduction"),
-        ("s[C].compute_inline()", "C is an output of the schedule"),
-        ("tvm.lower(s, [A, B])", "C is an output of the schedule, but is not among the arguments"),
+        ("s[y].vectorize(c)", "c is a reduction"),
+        ("s[y].compute_inline()", "y is an output of the schedule"),
+        ("tvm.lower(s, [x, W])", "y is an output of the schedule, but is not among the arguments"),
     ],
 )
 def test_mistakes_are_reported_at_the_line_of_the_program(tmp_path, line, message):
     from tirx_mini.ir import TirxError
 
     with pytest.raises(TirxError, match=message) as caught:
-        run(tmp_path, MATMUL + f"    {line}\n")
+        run(tmp_path, LAYER + f"    {line}\n")
     assert caught.value.span is not None and caught.value.span.file.endswith("program.py")
     assert line in str(caught.value)
 
@@ -124,39 +127,37 @@ def test_an_instruction_may_be_described_before_its_statements_are_written(tmp_p
 
     declared = """
     def described(rows, columns, depth):
-        a, b = te.placeholder((rows, depth), name="a"), te.placeholder((depth, columns), name="b")
-        k = te.reduce_axis((0, depth), name="k")
-        c = te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k))
-        return te.decl_tensor_intrin(c.op, ...)
+        left, right = te.placeholder((rows, depth), name="left"), te.placeholder((columns, depth), name="right")
+        d = te.reduce_axis((0, depth), name="d")
+        tile = te.compute((rows, columns), lambda r, c: te.sum(left[r, d] * right[c, d], axis=d))
+        return te.decl_tensor_intrin(tile.op, ...)
 
-    io, ii = s[C].split(C.op.axis[0], factor=16)
-    jo, ji = s[C].split(C.op.axis[1], factor=16)
-    ko, ki = s[C].split(k, factor=16)
-    s[C].tensorize(ii, described(16, 16, 16))
+    row_tile, column_tile, row, column = s[y].tile(*y.op.axis, 8, 32)
+    depth_tile, depth = s[y].split(c, factor=12)
+    s[y].tensorize(row, described(8, 32, 12))
     """
-    names = run(tmp_path, MATMUL + declared)
-    with pytest.raises(TirxError, match="the loops from there on cover 16 × 64, and the instruction 16 × 16") as caught:
-        names["tvm"].lower(names["s"], [names["A"], names["B"], names["C"]])
+    names = run(tmp_path, LAYER + declared)
+    with pytest.raises(TirxError, match="the loops from there on cover 48, and the instruction 12") as caught:
+        names["tvm"].lower(names["s"], [names["x"], names["W"], names["y"]])
     assert "reorder: all outer loops first" in str(caught.value)
-    reordered = declared.replace("s[C].tensorize", "s[C].reorder(io, jo, ko, ii, ji, ki)\n    s[C].tensorize")
-    names = run(tmp_path, MATMUL + reordered)
+    order = "s[y].reorder(row_tile, column_tile, depth_tile, row, column, depth)"
+    names = run(tmp_path, LAYER + declared.replace("s[y].tensorize", f"{order}\n    s[y].tensorize"))
     with pytest.raises(TirxError, match="its declaration has no statements"):
-        names["tvm"].lower(names["s"], [names["A"], names["B"], names["C"]])
+        names["tvm"].lower(names["s"], [names["x"], names["W"], names["y"]])
 
 
 def test_a_cache_of_a_tensor_that_its_reader_does_not_read_is_refused_as_in_tvm(tmp_path):
     from tirx_mini.ir import TirxError
 
     text = """
-    A = te.placeholder((M, N), name="A")
-    B = te.compute((M, N), lambda i, j: A[i, j] + 1, name="B")
-    C = te.compute((M, N), lambda i, j: B[i, j] * 2, name="C")
-    s = te.create_schedule(C.op)
-    AA = s.cache_read(A, "shared", [C])
+    shifted = te.compute((rows, inputs), lambda r, c: x[r, c] - 0.5, name="shifted")
+    cubed = te.compute((rows, inputs), lambda r, c: shifted[r, c] * shifted[r, c] * shifted[r, c], name="cubed")
+    s = te.create_schedule(cubed.op)
+    s.cache_read(x, "shared", [cubed])
     """
-    with pytest.raises(TirxError, match="cache_read: C does not read A") as caught:
-        run(tmp_path, MATMUL + text)
-    assert "it reads B; name the stage that reads A" in str(caught.value)
+    with pytest.raises(TirxError, match="cache_read: cubed does not read x") as caught:
+        run(tmp_path, LAYER + text)
+    assert "it reads shifted; name the stage that reads x" in str(caught.value)
 
 
 def test_a_function_of_any_size_and_hints_for_its_loops(tmp_path):

@@ -11,73 +11,77 @@ from .examples import lines, matmul
 
 
 def test_the_default_schedule_is_the_plain_loops_with_the_initialisation_of_the_reduction():
-    mm = matmul(128, 128, 128)
-    module = te.lower(te.create_schedule(mm.C.op), mm.args, simple_mode=True)
+    W, x = te.placeholder((24, 40), name="W"), te.placeholder((40,), name="x")
+    d = te.reduce_axis((0, 40), name="d")
+    y = te.compute((24,), lambda r: te.max(W[r, d] - x[d], axis=d), name="y")
+    module = te.lower(te.create_schedule(y.op), [W, x, y], simple_mode=True)
     assert lines(module) == [
-        "for i in range(128):",
-        "    for j in range(128):",
-        "        C[i, j] = T.float32(0)",
-        "        for k in range(128):",
-        "            C[i, j] = C[i, j] + A[i, k] * B[k, j]",
+        "for r in range(24):",
+        "    y[r] = T.float32(\"-inf\")",
+        "    for d in range(40):",
+        "        y[r] = T.max(y[r], W[r, d] - x[d])",
     ]
     assert str(module).startswith("# from tvm.script import tir as T\n@T.prim_func\ndef main(")
 
 
 def two_stages():
-    A = te.placeholder((16, 8), name="A")
-    B = te.compute((16, 8), lambda i, j: A[i, j] + 1, name="B")
-    C = te.compute((16, 8), lambda i, j: B[i, j] * 2, name="C")
-    return A, B, C
+    image = te.placeholder((16, 9), name="image")
+    slope = te.compute((16, 8), lambda y, x: image[y, x + 1] - image[y, x], name="slope")
+    energy = te.compute((16, 8), lambda y, x: slope[y, x] * slope[y, x], name="energy")
+    return image, slope, energy
 
 
 def test_a_stage_at_root_is_stored_in_full_and_one_at_a_loop_as_what_an_iteration_needs():
-    A, B, C = two_stages()
-    s = te.create_schedule(C.op)
-    assert lines(te.lower(s, [A, C])) == [
-        'B = T.alloc_buffer((16, 8), "float32", scope="global")',
-        "for i in range(16):",
-        "    for j in range(8):",
-        "        B[i, j] = A[i, j] + T.float32(1)",
-        "for i in range(16):",
-        "    for j in range(8):",
-        "        C[i, j] = B[i, j] * T.float32(2)",
+    image, slope, energy = two_stages()
+    s = te.create_schedule(energy.op)
+    assert lines(te.lower(s, [image, energy])) == [
+        'slope = T.alloc_buffer((16, 8), "float32", scope="global")',
+        "for y in range(16):",
+        "    for x in range(8):",
+        "        slope[y, x] = image[y, x + 1] - image[y, x]",
+        "for y in range(16):",
+        "    for x in range(8):",
+        "        energy[y, x] = slope[y, x] * slope[y, x]",
     ]
-    s[B].compute_at(s[C], C.op.axis[1])
-    assert lines(te.lower(s, [A, C])) == [
-        "for i in range(16):",
-        "    for j in range(8):",
-        '        B = T.alloc_buffer((1,), "float32", scope="global")',
-        "        B[0] = A[i, j] + T.float32(1)",
-        "        C[i, j] = B[0] * T.float32(2)",
+    s[slope].compute_at(s[energy], energy.op.axis[1])
+    assert lines(te.lower(s, [image, energy])) == [
+        "for y in range(16):",
+        "    for x in range(8):",
+        '        slope = T.alloc_buffer((1,), "float32", scope="global")',
+        "        slope[0] = image[y, x + 1] - image[y, x]",
+        "        energy[y, x] = slope[0] * slope[0]",
     ]
-    s[B].compute_at(s[C], C.op.axis[0])
-    assert lines(te.lower(s, [A, C]))[1] == '    B = T.alloc_buffer((8,), "float32", scope="global")'
-    s[B].compute_root()
-    assert lines(te.lower(s, [A, C]))[0] == 'B = T.alloc_buffer((16, 8), "float32", scope="global")'
+    s[slope].compute_at(s[energy], energy.op.axis[0])
+    assert lines(te.lower(s, [image, energy]))[1] == '    slope = T.alloc_buffer((8,), "float32", scope="global")'
+    s[slope].compute_root()
+    assert lines(te.lower(s, [image, energy]))[0] == 'slope = T.alloc_buffer((16, 8), "float32", scope="global")'
 
 
 def test_an_inlined_stage_is_not_stored():
-    A, B, C = two_stages()
-    s = te.create_schedule(C.op)
-    s[B].compute_inline()
-    assert lines(te.lower(s, [A, C]))[-1] == "        C[i, j] = (A[i, j] + T.float32(1)) * T.float32(2)"
+    image, slope, energy = two_stages()
+    s = te.create_schedule(energy.op)
+    s[slope].compute_inline()
+    difference = "(image[y, x + 1] - image[y, x])"
+    assert lines(te.lower(s, [image, energy]))[-1] == f"        energy[y, x] = {difference} * {difference}"
 
 
 def test_a_vectorised_loop_is_a_slice_and_a_parallel_one_says_so():
-    A = te.placeholder((256, 256), name="A")
-    B = te.compute((256, 256), lambda i, j: A[i, j] * 2.0, name="B")
-    s = te.create_schedule(B.op)
-    io, ii = s[B].split(B.op.axis[0], factor=32)
-    jo, ji = s[B].split(B.op.axis[1], factor=8)
-    s[B].reorder(io, jo, ii, ji)
-    s[B].vectorize(ji)
-    s[B].parallel(io)
-    at = "i_outer * 32 + i_inner, j_outer * 8:j_outer * 8 + 8"
-    assert lines(te.lower(s, [A, B], simple_mode=True)) == [
-        "for i_outer in T.parallel(8):",
-        "    for j_outer in range(32):",
-        "        for i_inner in range(32):",
-        f"            B[{at}] = A[{at}] * T.Broadcast(T.float32(2), 8)",
+    image, mean = te.placeholder((96, 320), name="image"), te.placeholder((320,), name="mean")
+    centred = te.compute(image.shape, lambda y, x: (image[y, x] - mean[x]) * 0.5, name="centred")
+    s = te.create_schedule(centred.op)
+    y, x = centred.op.axis
+    yo, yi = s[centred].split(y, factor=12)
+    xo, xi = s[centred].split(x, factor=16)
+    s[centred].reorder(xo, yo, yi, xi)
+    s[centred].vectorize(xi)
+    s[centred].parallel(xo)
+    row, columns = "y_outer * 12 + y_inner", "x_outer * 16:x_outer * 16 + 16"
+    value = f"(image[{row}, {columns}] - mean[{columns}]) * T.Broadcast(T.float32(0.5), 16)"
+    assert lines(te.lower(s, [image, mean, centred], simple_mode=True)) == [
+        "for x_outer in T.parallel(20):",
+        "    for y_outer in range(8):",
+        "        for y_inner in range(12):",
+        f"            centred[{row}, {columns}] = {value}",
     ]
 
 
@@ -97,20 +101,21 @@ def test_a_factor_that_does_not_divide_guards_the_iterations_beyond_the_end():
 
 
 def test_loops_are_fused_and_tiled():
-    A, B, C = two_stages()
-    s = te.create_schedule(B.op)
-    s[B].fuse(*B.op.axis)
-    assert lines(te.lower(s, [A, B])) == [
-        "for i_j_fused in range(128):",
-        "    B[i_j_fused // 8, i_j_fused % 8] = A[i_j_fused // 8, i_j_fused % 8] + T.float32(1)",
+    image, slope, _ = two_stages()
+    s = te.create_schedule(slope.op)
+    s[slope].fuse(*slope.op.axis)
+    at = "y_x_fused // 8"
+    assert lines(te.lower(s, [image, slope])) == [
+        "for y_x_fused in range(128):",
+        f"    slope[{at}, y_x_fused % 8] = image[{at}, y_x_fused % 8 + 1] - image[{at}, y_x_fused % 8]",
     ]
-    s = te.create_schedule(B.op)
-    s[B].unroll(s[B].tile(*B.op.axis, 4, 4)[3])
-    assert [line.strip() for line in lines(te.lower(s, [A, B]))][:4] == [
-        "for i_outer in range(4):",
-        "for j_outer in range(2):",
-        "for i_inner in range(4):",
-        "for j_inner in T.unroll(4):",
+    s = te.create_schedule(slope.op)
+    s[slope].unroll(s[slope].tile(*slope.op.axis, 4, 4)[3])
+    assert [line.strip() for line in lines(te.lower(s, [image, slope]))][:4] == [
+        "for y_outer in range(4):",
+        "for x_outer in range(2):",
+        "for y_inner in range(4):",
+        "for x_inner in T.unroll(4):",
     ]
 
 
@@ -130,30 +135,32 @@ def test_the_initialisation_stands_before_the_outermost_loop_that_reduces():
 
 
 def test_caches_stage_the_operands_and_the_result_and_storage_align_pads_rows():
-    mm = matmul(128, 128, 128)
-    s = te.create_schedule(mm.C.op)
-    AA = s.cache_read(mm.A, "shared", [mm.C])
-    CC = s.cache_write(mm.C, "local")
-    bx, tx = s[mm.C].split(mm.C.op.axis[0], factor=32)
-    s[mm.C].bind(bx, te.thread_axis("blockIdx.x"))
-    s[mm.C].bind(tx, te.thread_axis("threadIdx.x"))
-    s[CC].compute_at(s[mm.C], tx)
-    s[AA].compute_at(s[mm.C], bx)
-    s[AA].storage_align(AA.op.axis[0], factor=32, offset=1)
-    assert lines(te.lower(s, mm.args)) == [
-        'for i_outer in T.thread_binding(4, thread="blockIdx.x"):',
-        '    A_shared = T.alloc_buffer((32, 128), "float32", strides=(129, 1), scope="shared")',
+    P, Q = te.placeholder((64, 48), name="P"), te.placeholder((40, 48), name="Q")
+    d = te.reduce_axis((0, 48), name="d")
+    dot = te.compute((64, 40), lambda p, q: te.sum(P[p, d] * Q[q, d], axis=d), name="dot")
+    s = te.create_schedule(dot.op)
+    points = s.cache_read(P, "shared", [dot])
+    own = s.cache_write(dot, "local")
+    group, lane = s[dot].split(dot.op.axis[0], factor=32)
+    s[dot].bind(group, te.thread_axis("blockIdx.x"))
+    s[dot].bind(lane, te.thread_axis("threadIdx.x"))
+    s[points].compute_at(s[dot], group)
+    s[own].compute_at(s[dot], lane)
+    s[points].storage_align(points.op.axis[0], factor=16, offset=1)
+    assert lines(te.lower(s, [P, Q, dot])) == [
+        'for p_outer in T.thread_binding(2, thread="blockIdx.x"):',
+        '    P_shared = T.alloc_buffer((32, 48), "float32", strides=(49, 1), scope="shared")',
         "    for ax0 in range(32):",
-        "        for ax1 in range(128):",
-        "            A_shared[ax0, ax1] = A[i_outer * 32 + ax0, ax1]",
-        '    for i_inner in T.thread_binding(32, thread="threadIdx.x"):',
-        '        C_local = T.alloc_buffer((128,), "float32", scope="local")',
-        "        for j_c in range(128):",
-        "            C_local[j_c] = T.float32(0)",
-        "            for k in range(128):",
-        "                C_local[j_c] = C_local[j_c] + A_shared[i_inner, k] * B[k, j_c]",
-        "        for j in range(128):",
-        "            C[i_outer * 32 + i_inner, j] = C_local[j]",
+        "        for ax1 in range(48):",
+        "            P_shared[ax0, ax1] = P[p_outer * 32 + ax0, ax1]",
+        '    for p_inner in T.thread_binding(32, thread="threadIdx.x"):',
+        '        dot_local = T.alloc_buffer((40,), "float32", scope="local")',
+        "        for q_c in range(40):",
+        "            dot_local[q_c] = T.float32(0)",
+        "            for d in range(48):",
+        "                dot_local[q_c] = dot_local[q_c] + P_shared[p_inner, d] * Q[q_c, d]",
+        "        for q in range(40):",
+        "            dot[p_outer * 32 + p_inner, q] = dot_local[q]",
     ]
 
 

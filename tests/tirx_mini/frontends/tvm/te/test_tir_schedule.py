@@ -68,21 +68,19 @@ def test_the_text_of_blocks_reads_back(tmp_path):
 
 def test_a_block_that_initialises_itself():
     @T.prim_func
-    def tiled(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32"), C: T.Buffer((32, 32), "float32")):
-        for io, jo in T.grid(4, 4):
-            for ii, ji in T.grid(8, 8):
-                with T.block("C"):
-                    vi = T.axis.spatial(32, io * 8 + ii)
-                    vj = T.axis.spatial(32, jo * 8 + ji)
-                    T.reads(A[vi, 0:32], B[0:32, vj])
-                    T.writes(C[vi, vj])
-                    C[vi, vj] = T.float32(0)
-                    for k in range(32):
-                        C[vi, vj] += A[vi, k] * B[k, vj]
+    def smallest(points: T.Buffer((24, 5), "float32"), least: T.Buffer((24,), "float32")):
+        for group, lane in T.grid(3, 8):
+            with T.block("row"):
+                row = T.axis.spatial(24, group * 8 + lane)
+                T.reads(points[row, 0:5])
+                T.writes(least[row])
+                least[row] = points[row, 0]
+                for place in range(1, 5):
+                    least[row] = T.min(least[row], points[row, place])
 
-    a, b, c = random(32, 32), random(32, 32, seed=1), np.zeros((32, 32), np.float32)
-    tvm.compile(tvm.IRModule({"main": tiled}), target="llvm")(a, b, c)
-    np.testing.assert_array_equal(c, a @ b)
+    points, least = random(24, 5), np.zeros(24, np.float32)
+    tvm.compile(tvm.IRModule({"main": smallest}), target="llvm")(points, least)
+    np.testing.assert_array_equal(least, points.min(1))
 
 
 def test_loops_for_the_cpu():
