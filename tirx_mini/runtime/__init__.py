@@ -2,12 +2,13 @@
 
 from tirx_mini.worker import supervise
 
+from .arrays import to_device
 from .cache import CompileCache
 from .compiler import Compiled, Resources, compile_cuda, compile_ptx
 from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
 from .sass import SassSummary, disassemble, summarise, summary_text
-from .timing import LaunchGraph
+from .timing import FLUSH_BYTES, LaunchGraph, cold_us, in_turn
 from .toolchain import ToolchainError, device_arch, known_arch, missing_compiler
 from .watchdog import KernelFailure, KernelFault, KernelTimeout
 
@@ -28,7 +29,11 @@ __all__ = [
     "disassemble",
     "summarise",
     "summary_text",
+    "FLUSH_BYTES",
     "LaunchGraph",
+    "cold_us",
+    "in_turn",
+    "to_device",
     "ToolchainError",
     "device_arch",
     "known_arch",

@@ -214,7 +214,12 @@ def autotune(func: Any = None, *, configs: object = None, **options: object) -> 
             raise failures[0] if failures else ValueError("autotune has no configurations")
         return best if inner.mode == "lazy" else inner(*args, **{**kwargs, **(best.config or {})})
 
+    vars(tuned)["configurations"] = functools.partial(_declared, configs)  # `python -m tirx_mini tune` asks for them
     return tuned
+
+
+def _declared(configs: object, *args: object) -> list[dict[str, Any]]:
+    return _configurations(configs, args, {})
 
 
 class AutoTuner:
