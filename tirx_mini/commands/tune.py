@@ -36,6 +36,7 @@ CAPTION = (
     "µs: of one of many launches in a row. TFLOPS: with the operations of the candidate that needs the fewest. busiest "
     "unit: its share of the whole launch. KiB: of shared memory. now: as in the file."
 )
+_LEAST_SHARE = 0.005
 SHOWN = 20
 """The rows of the table, if not requested otherwise."""
 DESCRIPTION = """\
@@ -119,7 +120,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         help="measure the best five on the GPU of this machine (default: if it has the architecture of --gpu)",
     )  # fmt: skip
     parser.add_argument("--rounds", type=positive, default=12, metavar="N", help="of the measurement (default: 12)")
-    parser.add_argument("--rows", type=positive, default=SHOWN, metavar="N", help=f"of the table (default: {SHOWN})")
+    parser.add_argument("--rows", type=positive, default=SHOWN, metavar="N", help=f"of each list (default: {SHOWN})")
     parser.add_argument(
         "--json", type=file_or_terminal, metavar="FILE", help="also write the candidates as JSON (- for the terminal)"
     )
@@ -138,11 +139,13 @@ def _show(program: TunedProgram, found: Tuning, rows: int, console: Console) -> 
             console.print(Text(f"… and {len(found.ranked) - rows} slower ones (--rows)", style="dim"))
         console.print(Text(CAPTION, style="dim"))
         console.print()
-    for trial in found.refused:
+    for trial in found.refused[:rows]:
         console.print(Text(f"{assignment_text(trial.assignment)}: {trial.problem}"))
+    if len(found.refused) > rows:
+        console.print(Text(f"… and {len(found.refused) - rows} others that do not run (--rows)", style="dim"))
     for trial in found.ranked:
         if trial.wrong:
-            console.print(Text(f"{assignment_text(trial.assignment)} is wrong: {trial.wrong}", style="bold red"))
+            console.print(Text(f"{assignment_text(trial.assignment)} {trial.wrong}", style="bold red"))
         if trial.spilled:
             said = f"{trial.spilled:,} bytes of a thread's registers are spilled, which the prediction leaves out"
             console.print(Text(f"{assignment_text(trial.assignment)}: {said}", style="yellow"))
@@ -199,7 +202,7 @@ def _figures(trial: Trial) -> tuple[str, ...]:
     return (
         _cell(trial.time_us), "–" if trial.tflops is None else rate_figure(trial.tflops),
         "–" if trial.clock_ghz is None else f"{trial.clock_ghz:.2f}",
-        "–" if busiest is None else f"{busiest.name} {busiest.share:.0%}",
+        "–" if busiest is None or busiest.share < _LEAST_SHARE else f"{busiest.name} {busiest.share:.0%}",
         "–" if trial.smem_bytes is None else f"{trial.smem_bytes / 1024:.0f}",
     )  # fmt: skip
 

@@ -29,7 +29,8 @@ _SINGLE = 5e-3
 def confirmed(program: TunedProgram, trial: Trial, peer: Trial | None) -> tuple[Trial, str]:
     """Simulate a candidate with data and checks. Return it with the outcome, and what bounds it, in words.
 
-    peer: the candidate whose results must be the same, where there is no product to compare with.
+    peer: the candidate whose results must be the same, where there is no product to compare with: that of the file,
+    whose results are taken to be right, or else another one.
     """
     small = program if trial.flops <= SLOW else program.smaller() or program
     if small is program and trial.flops > LARGEST_CHECKED:
@@ -40,11 +41,11 @@ def confirmed(program: TunedProgram, trial: Trial, peer: Trial | None) -> tuple[
         return replace(trial, checked=f"not checked: {problem}{at}"), ""
     wrong, bound = _run(small, launches)
     if wrong:
-        return replace(trial, wrong=f"{wrong}{at}"), ""
+        return replace(trial, wrong=f"is wrong: {wrong}{at}"), ""
     if is_product(program, launches):
         return replace(trial, checked=f"right: D is A @ B.T, without findings{at}"), bound
-    if peer is None:
-        return replace(trial, checked=f"without findings{at}; there are no results to compare with"), bound
+    if trial.present or peer is None:
+        return replace(trial, checked=f"without findings{at}"), bound
     others, problem = built(small, peer.assignment, data=True)
     problem = problem or _run(small, others)[0]
     other = assignment_text(peer.assignment)
@@ -52,7 +53,8 @@ def confirmed(program: TunedProgram, trial: Trial, peer: Trial | None) -> tuple[
         return replace(trial, checked=f"without findings{at}; {other} does not run: {problem}"), bound
     difference = _difference(launches[-1].args, others[-1].args)
     if difference:
-        return replace(trial, wrong=f"{difference} than with {other}{at}"), ""
+        said = "is wrong" if peer.present else "may be wrong"
+        return replace(trial, wrong=f"{said}: {difference} than with {other}{at}"), ""
     return replace(trial, checked=f"right: without findings, and with the results of {other}{at}"), bound
 
 

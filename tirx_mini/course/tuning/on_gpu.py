@@ -74,7 +74,7 @@ def measured(program: TunedProgram, entries: Sequence[tuple[Trial, list[Any]]], 
             for executable, args in zip(executables, arguments, strict=True):
                 executable.run_guarded(*args)
         except KernelFailure as error:
-            found[number] = replace(trial, wrong=sentence(error))
+            found[number] = replace(trial, wrong=f"is wrong: {sentence(error)}")
             continue
         calls[number] = partial(_launch, executables, arguments)
     graphs = {

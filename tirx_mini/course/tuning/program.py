@@ -130,8 +130,8 @@ class TunedProgram:
         parts: list[str] = []
         for name, value in assignment.items():
             line = lines.get(name)
-            place = "" if line is None else f" (line {line}, now {known[name]})"
-            parts.append(f"{name} = {value}{place}")
+            if line is None or value != str(known[name]):
+                parts.append(f"{name} = {value}" + ("" if line is None else f" (line {line}, now {known[name]})"))
         return ", ".join(parts)
 
     def launches(self, assignment: Assignment, data: bool = False) -> list[Launched]:

@@ -37,7 +37,8 @@ class Trial:
     smem_bytes: the most shared memory of a CTA.
     registers, spilled: of a thread, and its bytes of registers that ptxas keeps in memory; None if not compiled.
     row_us, alone_us: measured on a GPU, in a row and by itself.
-    wrong: what is wrong with its results, in a sentence. checked: what its results were compared with.
+    wrong: "is wrong" or "may be wrong", and why, in a sentence without its subject.
+    checked: what its results were compared with.
     """
 
     assignment: Assignment

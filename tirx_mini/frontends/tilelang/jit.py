@@ -176,7 +176,11 @@ class AutotuneResult:
 
 
 def _configurations(configs: object, args: Sequence[object], kwargs: Mapping[str, object]) -> list[dict[str, Any]]:
-    made: Any = configs(*args, **kwargs) if callable(configs) else configs
+    made: Any = configs
+    if callable(configs):
+        parameters = inspect.signature(configs).parameters
+        named = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        made = configs(*args, **{name: value for name, value in kwargs.items() if named or name in parameters})
     if isinstance(made, Mapping):  # lists of values by name
         names = list(made)
         return [dict(zip(names, values, strict=True)) for values in itertools.product(*made.values())]
