@@ -55,7 +55,7 @@ class Row:
     ghz: float | None = None
 
 
-HEAD = ("gpu", "shape", "left_out", "instead", "predicted_us", "ghz", "measured_us", "device")
+HEAD: tuple[str, ...] = ("gpu", "shape", "left_out", "instead", "predicted_us", "ghz", "measured_us", "device")
 """The columns of the table."""
 ALL = Idea("nothing", "–")
 _TURN = """\

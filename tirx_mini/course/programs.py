@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tirx_mini.foreign import frontends, resolve
 from tirx_mini.ir import PrimFunc
@@ -21,7 +21,7 @@ class Launched:
     """One launch of a program. args: its arguments; none if random data may take their places."""
 
     kernel: PrimFunc
-    args: tuple[Any, ...] = ()
+    args: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True)

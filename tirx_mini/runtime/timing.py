@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 FLUSH_BYTES = 512 << 20
 """Several times the L2 of any modelled GPU."""
@@ -48,7 +51,7 @@ class LaunchGraph:
         return start.elapsed_time(stop) / self.repeat
 
 
-def cold_us(launch: Callable[[], object], flush: Any, clean: bool = False) -> float:
+def cold_us(launch: Callable[[], object], flush: torch.Tensor, clean: bool = False) -> float:
     """Return the microseconds between an event before a launch and one after it, with nothing of it in the L2.
 
     flush: a tensor of `FLUSH_BYTES` on the GPU, which is written before the launch. clean: whether it is then read, so

@@ -7,7 +7,7 @@ compiled, simulates the best one with data and checks, and measures the best one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tirx_mini.records import dataclass, replace
 from tirx_mini.runtime import missing_compiler
@@ -17,6 +17,9 @@ from .confirm import confirmed
 from .on_gpu import ROUNDS, compiled, device_name, here, measured
 from .program import TunedProgram, all_candidates, assignment_text
 from .trials import BEST, Trial, trials
+
+if TYPE_CHECKING:
+    from tirx_mini.runtime import Executable
 
 __all__ = ["BEST", "ROUNDS", "Trial", "TunedProgram", "Tuning", "all_candidates", "assignment_text", "tune"]
 
@@ -91,10 +94,12 @@ def _present(program: TunedProgram, candidates: Sequence[Assignment]) -> Assignm
     return next((each for each in candidates if program.setting(each) == program.setting(now)), now)
 
 
-def _compiled(program: TunedProgram, ranked: Sequence[Trial]) -> tuple[list[Trial], list[list[Any]], list[Trial]]:
+def _compiled(
+    program: TunedProgram, ranked: Sequence[Trial]
+) -> tuple[list[Trial], list[list[Executable]], list[Trial]]:
     """Compile the best candidates. Return all that are left, the executables of the first ones, and the refused."""
     left: list[Trial] = []
-    executables: list[list[Any]] = []
+    executables: list[list[Executable]] = []
     refused: list[Trial] = []
     for trial in ranked:
         if len(executables) == BEST:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from tirx_mini.arguments import is_tensor
 from tirx_mini.driver import simulate
 from tirx_mini.records import replace
 
@@ -17,8 +15,6 @@ from ..check import check_kernel
 from ..programs import Launched
 from .program import TunedProgram, assignment_text, is_product
 from .trials import Trial, built, problem_of
-
-Array = npt.NDArray[Any]
 
 LARGEST_CHECKED, SLOW = 2.0 * 4096**3, 2.0 * 1024**3
 """The operations of the largest launches that are simulated with data, and of those that a smaller problem replaces."""
@@ -61,7 +57,8 @@ def confirmed(program: TunedProgram, trial: Trial, peer: Trial | None) -> tuple[
 def _run(program: TunedProgram, launches: Sequence[Launched]) -> tuple[str, str]:
     """Run launches with data; return what is wrong, or "", and what bounds a product."""
     if is_product(program, launches):
-        checked = check_kernel(launches[0].kernel, gpu=program.spec, arguments=launches[0].args)
+        arrays = [each for each in launches[0].args if isinstance(each, np.ndarray)]
+        checked = check_kernel(launches[0].kernel, gpu=program.spec, arguments=arrays)
         problem = problem_of(checked.report) or (checked.wrong.message if checked.wrong is not None else "")
         return problem, "" if checked.report.bound is None else str(checked.report.bound)
     for launch in launches:
@@ -73,8 +70,8 @@ def _run(program: TunedProgram, launches: Sequence[Launched]) -> tuple[str, str]
 
 def _difference(found: Sequence[object], wanted: Sequence[object]) -> str:
     """Return in which share of its elements the first differing array differs, in words; "" if none does."""
-    for got, want in zip(map(_array, found), map(_array, wanted), strict=False):
-        if got is None or want is None or got.shape != want.shape:
+    for got, want in zip(found, wanted, strict=False):
+        if not isinstance(got, np.ndarray) or not isinstance(want, np.ndarray) or got.shape != want.shape:
             continue
         reach = float(np.nanmax(np.abs(want), initial=0.0))
         off = ~np.isclose(got, want, rtol=0.0, atol=_tolerance(got) * reach, equal_nan=True)
@@ -83,13 +80,7 @@ def _difference(found: Sequence[object], wanted: Sequence[object]) -> str:
     return ""
 
 
-def _array(value: Any) -> Array | None:
-    if is_tensor(value):
-        value = value.detach().float().cpu().numpy()
-    return value if isinstance(value, np.ndarray) else None
-
-
-def _tolerance(array: Array) -> float:
+def _tolerance(array: npt.NDArray) -> float:
     if array.dtype.kind in "biu":
         return 0.0
     return _SINGLE if array.dtype.itemsize >= 4 else 2 * float(ml_dtypes.finfo(array.dtype).eps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from tirx_mini.hardware import same_generation
 from tirx_mini.ir import TirxError
 from tirx_mini.pytorch import pytorch_on_gpu
 from tirx_mini.records import replace
-from tirx_mini.target import Target
 
 from ..check import make_arguments
 from .program import TunedProgram
 from .trials import Trial, built, sentence
+
+if TYPE_CHECKING:
+    from tirx_mini.runtime import Executable
 
 ROUNDS = 12
 """The rounds in which candidates are measured in turn."""
@@ -39,7 +41,7 @@ def device_name() -> str:
     return str(pytorch_on_gpu("measurement").cuda.get_device_name())
 
 
-def compiled(program: TunedProgram, trial: Trial) -> tuple[Trial, list[Any]]:
+def compiled(program: TunedProgram, trial: Trial) -> tuple[Trial, list[Executable]]:
     """Return a candidate with its registers and spills, and its executables. Raises `ToolchainError`."""
     from tirx_mini.runtime import Executable
 
@@ -47,16 +49,18 @@ def compiled(program: TunedProgram, trial: Trial) -> tuple[Trial, list[Any]]:
     if problem:
         return replace(trial, problem=problem), []
     try:
-        target = Target(f"cuda:{program.spec.arch}")
-        executables = [driver.compile(launch.kernel, target) for launch in launches]
+        made = [driver.compile(launch.kernel, f"cuda:{program.spec.arch}") for launch in launches]
     except (TirxError, ValueError) as error:
         return replace(trial, problem=sentence(error)), []
-    used = [each.compiled.resources for each in executables if isinstance(each, Executable)]
+    executables = [each for each in made if isinstance(each, Executable)]
+    used = [each.compiled.resources for each in executables]
     registers, spilled = max(r.registers for r in used), max(r.spill_store_bytes + r.spill_load_bytes for r in used)
     return replace(trial, registers=registers, spilled=spilled), executables
 
 
-def measured(program: TunedProgram, entries: Sequence[tuple[Trial, list[Any]]], rounds: int = ROUNDS) -> list[Trial]:
+def measured(
+    program: TunedProgram, entries: Sequence[tuple[Trial, list[Executable]]], rounds: int = ROUNDS
+) -> list[Trial]:
     """Return candidates with their times on this machine's GPU, in a row and by themselves, measured in turn.
 
     entries: each with its executables.
@@ -89,17 +93,17 @@ def measured(program: TunedProgram, entries: Sequence[tuple[Trial, list[Any]]], 
     return found
 
 
-def _launch(executables: Sequence[Any], arguments: Sequence[Sequence[object]]) -> None:
+def _launch(executables: Sequence[Executable], arguments: Sequence[Sequence[object]]) -> None:
     for executable, args in zip(executables, arguments, strict=True):
         executable(*args)
 
 
-def _on_device(program: TunedProgram, trial: Trial) -> list[list[Any]]:
+def _on_device(program: TunedProgram, trial: Trial) -> list[list[object]]:
     """Return the arguments of a candidate's launches on the GPU; arrays that launches share stay shared."""
     from tirx_mini.runtime import to_device
 
-    copies: dict[int, Any] = {}
-    arguments: list[list[Any]] = []
+    copies: dict[int, object] = {}
+    arguments: list[list[object]] = []
     for launch in built(program, trial.assignment, data=True)[0]:
         args = launch.args or make_arguments(launch.kernel)
         for each in (each for each in args if isinstance(each, np.ndarray)):

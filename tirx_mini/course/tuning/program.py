@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tirx_mini.arguments import check_room
 from tirx_mini.foreign import language_of, resolve, scripts
@@ -197,7 +197,7 @@ def _value(text: str) -> Constant:
 def _fill(launches: Sequence[Launched]) -> None:
     """Fill the arrays of floating-point numbers that are zero with random numbers, each once."""
     rng = np.random.default_rng(0)
-    arrays: dict[int, Any] = {}
+    arrays: dict[int, npt.NDArray] = {}
     for launch in launches:
         arrays |= {each.ctypes.data: each for each in launch.args if isinstance(each, np.ndarray)}
     check_room(4 * max((each.size for each in arrays.values()), default=0), "random data")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.diagnose import Report, Usage, busiest_unit
@@ -137,8 +136,8 @@ def problem_of(report: Report) -> str:
 
 def sentence(error: Exception) -> str:
     """Return an error as one line."""
-    page: Any = explained(error)
-    if isinstance(page, TirxError):
+    page = explained(error)
+    if page is not None:
         return page.diagnostic.message
     line = next((line for line in str(error).splitlines() if line.strip()), "")
     said = isinstance(error, (ValueError, ArgumentError)) and line

@@ -127,14 +127,14 @@ def simulate(
     return driver.simulate(func, *passed, gpu=gpu, **options)
 
 
-def lowered_launch(launch: Launch, gpu: str) -> tuple[PrimFunc, list[Any]]:
+def lowered_launch(launch: Launch, gpu: str) -> tuple[PrimFunc, list[object]]:
     """Return the kernel of a launch in tirx_mini.ir, and the arguments that it takes; arrays share their memory."""
     arguments = arguments_of(launch.kernel, launch.args)
     program = _compiled(launch.kernel, arguments, gpu)
     return program.func(launch.grid), _passed(program, arguments)
 
 
-def _passed(program: TileProgram, arguments: Arguments) -> list[Any]:
+def _passed(program: TileProgram, arguments: Arguments) -> list[object]:
     specs = flat_specs(program.specs)
     return [as_passed(spec, value) for spec, value in zip(specs, arguments.values, strict=True)]
 
