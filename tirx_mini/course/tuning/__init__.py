@@ -67,7 +67,7 @@ def tune(
     present = _present(program, candidates)
     if present is not None and present not in candidates:
         candidates.append(present)
-    found = [replace(trial, present=trial.assignment is present) for trial in trials(program, candidates, jobs, done)]
+    found = [replace(trial, present=trial.assignment == present) for trial in trials(program, candidates, jobs, done)]
     least = min((trial.flops for trial in found if trial.flops), default=0.0)
     running = (replace(trial, flops=least) for trial in found if not trial.problem)
     ranked = sorted(running, key=lambda trial: trial.rank)

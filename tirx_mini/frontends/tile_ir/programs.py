@@ -139,7 +139,7 @@ class TilePrograms:
         file, _, name = program.rpartition(":")
         with captured() as launches, imports():
             module = load_module(file or _file(name), constants=setting.constants)
-            found = getattr(module, name, None)
+            found = getattr(module, name, None) if file else None
             if isinstance(found, TileKernel):
                 if args:
                     raise KernelFileError(f"{name} needs a grid: name the function that launches it, not the kernel")

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.kernels_ref.edits import HOPPER_SOURCES
-from tirx_mini.course import ConstantError, KernelFileError, TunedProgram, all_candidates, parse_what_if
+from tirx_mini.course import (
+    Assignment,
+    ConstantError,
+    KernelFileError,
+    Trial,
+    TunedProgram,
+    all_candidates,
+    parse_what_if,
+    tuning,
+)
 from tirx_mini.course.tuning.trials import sentence, tried
 
 STEP_5 = f"{HOPPER_SOURCES[5]}:hgemm_v5"
@@ -43,6 +53,17 @@ def test_tile_programs_of_the_course_are_tuned_by_their_names() -> None:
     assert all(isinstance(each, np.ndarray) and each.any() for each in launch.args)
     smaller = TunedProgram("gemm", size=4096).smaller()
     assert smaller is not None and smaller.size == 256
+
+
+def test_the_values_of_the_file_are_marked_in_trials_of_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def travelled(program: TunedProgram, candidates: Sequence[Assignment], *others: object) -> list[Trial]:
+        return [Trial(dict(each), time_us=float(each["TILE"])) for each in candidates]
+
+    monkeypatch.setattr(tuning, "trials", travelled)
+    found = tuning.tune(TunedProgram("vector_add", "h100", size=32), [{"TILE": "512"}], jobs=2, quick=True)
+    assert [(trial.assignment, trial.present) for trial in found.ranked] == [
+        ({"TILE": "512"}, False), ({"TILE": "1024"}, True)
+    ]  # fmt: skip
 
 
 def test_a_smaller_problem() -> None:
