@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.arguments import check_room
-from tirx_mini.foreign import language_of, resolve, scripts
+from tirx_mini.foreign import language_of, resolve
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.records import dataclass, replace
 from tirx_mini.report import product_shape
@@ -111,6 +111,8 @@ class TunedProgram:
     @contextmanager
     def _imports(self) -> Iterator[None]:
         """Substitute tirx_mini within the block for other projects' packages that the file imports."""
+        from tirx_mini.foreign import scripts
+
         text = self.source.path.read_text(encoding="utf-8", errors="replace")
         with ExitStack() as entered:
             for package, context in scripts.importable().items():
