@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from tirx_mini.course import TOLERANCES, load_kernels, steps_from
 from tirx_mini.ending import command
 from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import PrimFunc
-from tirx_mini.runtime import LaunchGraph, device_arch
+from tirx_mini.runtime import LaunchGraph, device_arch, in_turn
 
 ROOT = Path(__file__).parents[1]
 BATCH_MS = 8.0
@@ -56,19 +55,6 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> float:
         over = ((g.float() - w.float()).abs() - atol - rtol * w.float().abs()).max().item()
         excess = max(excess, float("inf") if over != over else over)
     return excess
-
-
-def in_turn(measures: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """What each measures in each round. They take turns, in an order drawn anew; two rounds to warm up do not count."""
-    times: dict[str, list[float]] = {name: [] for name in measures}
-    order, draw = list(measures), random.Random(0)
-    for number in range(-2, rounds):
-        draw.shuffle(order)
-        for name in order:
-            measured = measures[name]()
-            if number >= 0:
-                times[name].append(measured)
-    return times
 
 
 class Contest:

@@ -165,22 +165,6 @@ def by_backend(name: str, launch: Callable[[], Any]) -> None:
     launch()
 
 
-def cold_us(launch: Callable[[], Any], flush: Any) -> float:
-    """Microseconds between an event before a launch and one behind it, the L2 being full of what was read."""
-    import torch
-    from single_launch import QUEUE_CYCLES
-
-    flush.fill_(1)
-    flush.view(torch.int64).max()
-    torch.cuda._sleep(QUEUE_CYCLES)  # pyright: ignore[reportPrivateUsage]
-    before, behind = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    before.record()
-    launch()
-    behind.record()
-    torch.cuda.synchronize()
-    return before.elapsed_time(behind) * 1e3
-
-
 def median_of(peer: list[float], own: list[float]) -> tuple[float, float, float]:
     """The median of the ratios, and the ends of its 95 % interval by order statistics."""
     ratios = sorted(a / b for a, b in zip(peer, own, strict=True))
@@ -207,10 +191,10 @@ def error_of(d: Any, a: Any, b: Any) -> float:
 def measure(shape: Shape, rounds: int, flush: Any) -> Measured | None:
     """Ours and the peers in turn; None where ours is wrong."""
     import torch
-    from contest import Contest, in_turn
+    from contest import Contest
 
     import tirx_mini as tvm
-    from tirx_mini.runtime import LaunchGraph
+    from tirx_mini.runtime import LaunchGraph, cold_us, in_turn
 
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.preferred_blas_library(PEERS[0])  # to compare with
@@ -224,11 +208,11 @@ def measure(shape: Shape, rounds: int, flush: Any) -> Measured | None:
         exe = tvm.compile(tvm.IRModule({"main": reader(*shape, DTYPE)}), target="cuda:sm_90a")
         scratch = torch.empty_like(contest.d)
         launches[READER] = lambda: exe(contest.a, contest.b, scratch)
-    cold = {name: partial(cold_us, launch, flush) for name, launch in launches.items()}
+    cold = {name: partial(cold_us, launch, flush, clean=True) for name, launch in launches.items()}
     until = time.perf_counter() + WARM_S
     while time.perf_counter() < until:
         in_turn(cold, 1)
-    nothing = statistics.median(cold_us(lambda: None, flush) for _ in range(20))
+    nothing = statistics.median(cold_us(lambda: None, flush, clean=True) for _ in range(20))
     times = {name: [us - nothing for us in found] for name, found in in_turn(cold, rounds).items()}
     us = {name: statistics.median(found) for name, found in times.items()}
     peer = min(PEERS, key=lambda name: us[name])
@@ -273,7 +257,8 @@ def main() -> int:
     for complaint in filter(None, in_order(spread(build), [(shape,) for _, shape in todo], jobs=options.jobs)):
         print(complaint)
     import torch
-    from single_launch import FLUSH_BYTES
+
+    from tirx_mini.runtime import FLUSH_BYTES
 
     print(torch.cuda.get_device_name())
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")

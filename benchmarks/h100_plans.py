@@ -53,8 +53,9 @@ def build(shape: Shape, chosen: Plan) -> str:
 def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
     """Microseconds of cuBLAS and of each plan."""
     import torch
-    from contest import Contest, in_turn
-    from single_launch import FLUSH_BYTES, cold_us
+    from contest import Contest
+
+    from tirx_mini.runtime import FLUSH_BYTES, cold_us, in_turn
 
     contest = Contest(shape, DTYPE)
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")

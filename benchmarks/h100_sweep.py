@@ -25,9 +25,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from contest import Contest, in_turn
+from contest import Contest
 from ladder import build_all, compiled, parse_shapes, this_gpu
-from single_launch import FLUSH_BYTES, cold_us
 from tilelang_cases import swept
 from tilelang_h100 import library
 
@@ -37,6 +36,7 @@ from tirx_mini.course import STEPS, Shape, shape_text
 from tirx_mini.ending import command
 from tirx_mini.hardware import H100
 from tirx_mini.pool import in_order, spread
+from tirx_mini.runtime import FLUSH_BYTES, cold_us, in_turn
 
 ROOT = Path(__file__).parents[1]
 SQUARES = tuple((n, n, n) for n in (512, 1024, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192))

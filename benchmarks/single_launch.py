@@ -26,25 +26,9 @@ from contest import Contest
 from tirx_mini.commands import step_list
 from tirx_mini.course import steps_from
 from tirx_mini.ending import command
+from tirx_mini.runtime import FLUSH_BYTES, cold_us
 
 ROOT = Path(__file__).parents[1]
-FLUSH_BYTES = 512 << 20
-"""Several times the L2 of any GPU that the kit knows."""
-QUEUE_CYCLES = 400_000
-"""For how long the GPU is kept busy while the host queues the launch."""
-
-
-def cold_us(launch: Callable[[], Any], flush: torch.Tensor) -> float:
-    """Microseconds between an event before a launch and one behind it, the L2 being cold."""
-    flush.fill_(1)
-    torch.cuda._sleep(QUEUE_CYCLES)  # pyright: ignore[reportPrivateUsage]
-    before, behind = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    before.record()
-    launch()
-    behind.record()
-    torch.cuda.synchronize()
-    return before.elapsed_time(behind) * 1e3
-
 
 def single_us(launch: Callable[[], Any], flush: torch.Tensor, rounds: int) -> float:
     """The median of `cold_us`, after three launches to warm up."""

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from contest import in_turn
 from tile_cases import ATTENTION, CHOICES, EPSILON, EXPERTS, Array, Case, Constant, cases, passed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -34,7 +33,7 @@ import tirx_mini as tvm
 from tirx_mini.ending import command
 from tirx_mini.frontends.tile_ir import ct, run
 from tirx_mini.pool import in_order
-from tirx_mini.runtime import LaunchGraph
+from tirx_mini.runtime import LaunchGraph, in_turn
 
 BATCH_MS = 6.0
 OURS, TILEIR, TRITON = "ours", "TileIR", "Triton"

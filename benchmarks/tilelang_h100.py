@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from contest import in_turn
 from tilelang_cases import Case, cases
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -32,7 +31,7 @@ import tirx_mini as tvm
 from tirx_mini.ending import command
 from tirx_mini.frontends.tilelang.pipeline import FAST_MATH, lower
 from tirx_mini.pool import in_order
-from tirx_mini.runtime import LaunchGraph
+from tirx_mini.runtime import LaunchGraph, in_turn
 from tirx_mini.tilelang import language
 
 BATCH_MS = 6.0

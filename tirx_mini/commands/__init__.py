@@ -20,6 +20,7 @@ _COMMANDS = {
     "check": "run one kernel in the simulator and explain what is wrong with it",
     "trace": "draw a run on a time axis: what each warp and engine does when",
     "explain": "print what the code of a finding means, with an example and the fix",
+    "tune": "find the constants of a program that make it fastest",
     "inspect": "print what a kernel becomes: IR, CUDA C++, PTX or machine code",
     "quiz": "ask for figures of a step, then show the simulator's",
     "drill": "deal a kernel with one mistake, to be found from what a GPU shows",

@@ -57,7 +57,7 @@ from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
 from .notes import Notes, NotesError
 from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
-from .programs import Programs, programs_with
+from .programs import Launched, Programs, Setting, launching, programs_with
 from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
 from .questions import QUESTIONS, question_key
 from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
@@ -70,6 +70,7 @@ from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_
 from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
 from .todos import Todo, architecture_in, hint_command, todos_in
 from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
+from .tuning import Trial, TunedProgram, Tuning, all_candidates, assignment_text, tune
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
 
 __all__ = [
@@ -109,6 +110,7 @@ __all__ = [
     "KernelRef",
     "KernelTask",
     "LaunchText",
+    "Launched",
     "LaunchedFiles",
     "Marked",
     "Matrix",
@@ -125,6 +127,7 @@ __all__ = [
     "Scheduled",
     "Section",
     "Session",
+    "Setting",
     "Shape",
     "Slip",
     "StageOptions",
@@ -136,13 +139,18 @@ __all__ = [
     "Task",
     "Todo",
     "Traced",
+    "Trial",
+    "TunedProgram",
+    "Tuning",
     "View",
     "WatchShare",
     "advice",
+    "all_candidates",
     "answer_of",
     "answered",
     "arch_folder",
     "architecture_in",
+    "assignment_text",
     "attempt",
     "change_text",
     "changes_of",
@@ -171,6 +179,7 @@ __all__ = [
     "judge_task",
     "ladder_tasks",
     "launched_with",
+    "launching",
     "lines_of_constants",
     "load_factories",
     "load_kernel",
@@ -217,6 +226,7 @@ __all__ = [
     "timeline_form",
     "todos_in",
     "told_apart",
+    "tune",
     "what_if",
     "what_if_tasks",
     "with_timelines",

@@ -1,7 +1,8 @@
 """The constants of a kernel file, as ``PIPE_DEPTH = 2``, and the substitution of other values.
 
 A constant is a name that is assigned a literal: in the module, in a factory before its kernel, or as the default of
-a factory's parameter. Names that are computed from constants, as ``TMA_BYTES``, follow when the file is executed.
+a factory's parameter. Names that are computed from constants, as ``TMA_BYTES``, follow when the file is executed. The
+items of a tuple are constants, too: ``TILES[0]`` of ``TILES = (128, 256)``.
 """
 
 from __future__ import annotations
@@ -78,19 +79,30 @@ def set_constants(tree: ast.Module, values: Mapping[str, Constant]) -> set[str]:
     return found
 
 
-def constants_of(tree: ast.Module, function: str) -> dict[str, Constant]:
-    """Return the constants that a function of the module reads, directly or indirectly, by name."""
-    return {place.name: place.literal for place in _read_by(tree, function) if place.literal is not None}
+def constants_of(tree: ast.Module, function: str, items: bool = False) -> dict[str, Constant]:
+    """Return the constants that a function of the module reads, directly or indirectly, by name.
+
+    function: "" for those of the whole module. items: whether items of tuples are among them, as "TILES[0]".
+    """
+    found = {place.name: place.literal for place in _read_by(tree, function) if place.literal is not None}
+    return {name: value for name, value in found.items() if items or name.isidentifier()}
 
 
-def lines_of_constants(tree: ast.Module, function: str) -> dict[str, int]:
+def parameters_of(tree: ast.Module, function: str) -> list[str]:
+    """Return the names of all parameters of a function of the module; none if there is no such function."""
+    node = next((node for node in _functions(tree.body) if node.name == function), None)
+    return [] if node is None else [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+
+
+def lines_of_constants(tree: ast.Module, function: str, items: bool = False) -> dict[str, int]:
     """Return the line of the value of each constant of `constants_of`."""
-    return {place.name: place.value.lineno for place in _read_by(tree, function) if place.literal is not None}
+    known = constants_of(tree, function, items)
+    return {place.name: place.value.lineno for place in _read_by(tree, function) if place.name in known}
 
 
 def converted(tree: ast.Module, function: str, name: str, text: str) -> Constant:
     """Convert `text` to a value of the constant `name` that a function reads. Raises `ConstantError`."""
-    known = constants_of(tree, function)
+    known = constants_of(tree, function, items=True)
     if name not in known:
         raise ConstantError(_unknown(tree, function, name, known))
     now = known[name]
@@ -111,9 +123,13 @@ def _unknown(tree: ast.Module, function: str, name: str, known: Mapping[str, Con
     computed = next((place for place in _read_by(tree, function) if place.name == name), None)
     if computed is not None:
         parts = [part for part in sorted(_names(computed.value)) if part in known]
+        parts += [part for part in known if part.startswith(f"{name}[")]
+        if isinstance(computed.value, ast.Tuple):
+            return f"{name} is a tuple: change " + (f"an item, as {parts[0]}" if parts else "what it is computed from")
         return f"{name} is computed" + (f" from {', '.join(parts)}: change one of these" if parts else "")
     listed = ", ".join(f"{name} = {value!r}" for name, value in sorted(known.items()))
-    return f"{function} has no constant {name}; it has {listed}" if listed else f"{function} has no constants"
+    of = function or "the file"
+    return f"{of} has no constant {name}; it has {listed}" if listed else f"{of} has no constants"
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------
@@ -141,17 +157,25 @@ def _assigned(body: Sequence[ast.stmt]) -> Iterator[_Place]:
 
 def _targets(node: ast.stmt) -> Iterator[_Place]:
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-        yield _Place(node.target.id, node.value, node, "value")
+        yield from _with_items(_Place(node.target.id, node.value, node, "value"))
     if not isinstance(node, ast.Assign):
         return
     for target in node.targets:
         if isinstance(target, ast.Name):
-            yield _Place(target.id, node.value, node, "value")
+            yield from _with_items(_Place(target.id, node.value, node, "value"))
         elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Tuple, ast.List)):
             pairs = zip(target.elts, node.value.elts, strict=False)
             for index, (name, value) in enumerate(pairs):
                 if isinstance(name, ast.Name):
                     yield _Place(name.id, value, node.value, "elts", index)
+
+
+def _with_items(place: _Place) -> Iterator[_Place]:
+    """Yield a place, and those of the items if its value is a tuple."""
+    yield place
+    if isinstance(place.value, ast.Tuple):
+        for index, value in enumerate(place.value.elts):
+            yield from _with_items(_Place(f"{place.name}[{index}]", value, place.value, "elts", index))
 
 
 def _defaults(function: _Function) -> Iterator[_Place]:
@@ -160,15 +184,15 @@ def _defaults(function: _Function) -> Iterator[_Place]:
     positional = [*arguments.posonlyargs, *arguments.args]
     first = len(positional) - len(arguments.defaults)
     for index, value in enumerate(arguments.defaults):
-        yield _Place(positional[first + index].arg, value, arguments, "defaults", index)
+        yield from _with_items(_Place(positional[first + index].arg, value, arguments, "defaults", index))
     for index, (argument, value) in enumerate(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):
         if value is not None:
-            yield _Place(argument.arg, value, arguments, "kw_defaults", index)
+            yield from _with_items(_Place(argument.arg, value, arguments, "kw_defaults", index))
 
 
 def _is_kernel(function: _Function) -> bool:
     """Return whether a function is a kernel, whose source the front end reads from the file itself."""
-    return any("prim_func" in _names(decorator) for decorator in function.decorator_list)
+    return any({"prim_func", "kernel"} & _names(decorator) for decorator in function.decorator_list)
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -181,9 +205,16 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _read_by(tree: ast.Module, function: str) -> list[_Place]:
-    """Return the assignments of the names that a function of the module reads, directly or indirectly."""
+    """Return the assignments of the names that a function of the module reads, directly or indirectly.
+
+    function: "" for all assignments of the module.
+    """
+    if not function:
+        return list(_places(tree))
     functions = {node.name: node for node in _functions(tree.body)}
-    places = {place.name: place for place in _assigned(tree.body)}
+    places: dict[str, list[_Place]] = {}
+    for place in _assigned(tree.body):
+        places.setdefault(place.name.partition("[")[0], []).append(place)
     found: list[_Place] = []
     queue, seen = [function], set[str]()
     while queue:
@@ -197,6 +228,6 @@ def _read_by(tree: ast.Module, function: str) -> list[_Place]:
             found += own
             queue += sorted(_names(node) - {place.name for place in own})
         elif name in places:
-            found.append(places[name])
-            queue += sorted(_names(places[name].value))
+            found += places[name]
+            queue += sorted(_names(places[name][0].value))
     return found

@@ -53,13 +53,15 @@ def load_kernel(
     shape: Shape | None = None,
     sms: int | None = None,
     constants: Mapping[str, Constant] = NO_CONSTANTS,
+    parameters: Mapping[str, Constant] = NO_CONSTANTS,
     stand_ins: Mapping[int, StandIn] = NO_STAND_INS,
     source: bytes | None = None,
 ) -> PrimFunc:
     """Return the kernel that `ref` names: a ``@Tx.prim_func``, or the kernel of a factory ``f(M, N, K)``.
 
     size: of each dimension that the step leaves free. shape: (M, N, K). sms, constants: as in `load_module`.
-    stand_ins: the statements for open TODOs of the factory, by the line of the `...`. source: as in `load_kernels`.
+    parameters: arguments of the factory by name, beside M, N and K. stand_ins: the statements for open TODOs of the
+    factory, by the line of the `...`. source: as in `load_kernels`.
 
     Raises `KernelFileError` for a file or name without a kernel, `TirxError` for a mistake in the kernel,
     `ValueError` for a shape that the kernel does not accept.
@@ -67,9 +69,9 @@ def load_kernel(
     module = load_module(ref.path, sms=sms, constants=constants, source=source)
     found = getattr(module, _choose(ref, module))
     if not isinstance(found, PrimFunc):
-        arguments = _arguments(ref, found, size, shape)
+        arguments = _arguments(ref, found, size, shape, parameters)
         with explaining(), standing_in(_file_of(found), stand_ins):
-            found = found(*arguments)
+            found = found(*arguments, **parameters)
     found = getattr(found, "prim_func", found)  # of a kernel of tilelang.jit
     if isinstance(found, IRModule):
         found = found.main
@@ -112,9 +114,15 @@ def _choices(kernels: dict[str, Any]) -> str:
 
 
 def _arguments(
-    ref: KernelRef, factory: Callable[..., object], size: int | None, shape: Shape | None
+    ref: KernelRef,
+    factory: Callable[..., object],
+    size: int | None,
+    shape: Shape | None,
+    given: Mapping[str, Constant],
 ) -> Shape | tuple[()]:
-    required = [p for p in inspect.signature(factory).parameters.values() if p.default is p.empty]
+    """Return the positional arguments of a factory: M, N and K, or none. given: its other arguments."""
+    parameters = inspect.signature(factory).parameters.values()
+    required = [p.name for p in parameters if p.default is p.empty and p.name not in given]
     if not required:
         return ()
     if len(required) != 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -15,6 +16,8 @@ from .kernels import KernelFileError, read_kernels
 
 Assignment = Mapping[str, str]
 """Values of constants by name, as the user wrote them."""
+
+_NAME = re.compile(r"[^\W\d]\w*(\[\d+\])*")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def parse_what_if(text: str) -> list[Assignment]:
         left, equals, right = part.partition("=")
         name = left.strip() if equals else name
         value = (right if equals else left).strip()
-        if not name.isidentifier() or not value:
+        if not _NAME.fullmatch(name) or not value:
             raise ValueError(f"{text!r} is not NAME=VALUE; write for example PIPE_DEPTH=4, or PIPE_DEPTH=3,4")
         values.setdefault(name, []).append(value)
     return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]

@@ -25,7 +25,7 @@ from tirx_mini.sim import (
     covered,
 )
 
-from .bound import Bound, Cause, LaneTime, Resource, Share, Usage, WaitShare
+from .bound import Bound, Cause, LaneTime, Resource, Share, Usage, WaitShare, busiest_unit
 from .deadlock import RULES, StuckRole, state_notes
 from .findings import Finding, Report, as_dict, verdict_of, worst_first
 from .judge import SimulationError, failed, finding_of, report_of
@@ -38,7 +38,7 @@ from .twins import together
 __all__ = [
     "Activity", "Awaited", "BarrierChange", "CtaTime", "Interval", "Place", "Tile", "Timeline", "Track", "TrackKind",
     "base_name", "covered",
-    "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare",
+    "Bound", "Cause", "LaneTime", "Resource", "Share", "Usage", "WaitShare", "busiest_unit",
     "BUDGET", "BarrierEvent", "CAUSES", "FACT_RULES", "Finding", "KINDS", "Kind",
     "Proof", "proof_of",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",

@@ -9,19 +9,20 @@ if TYPE_CHECKING:
     from .compiling import SimulatedExecutable, SymbolicExecutable, compile
     from .exploring import Exploration
     from .running import GpuRunError, run
-    from .simulating import explore, simulate
+    from .simulating import explore, predict, simulate
 
 _PLACES = {
     **dict.fromkeys(("SimulatedExecutable", "SymbolicExecutable", "compile"), "compiling"),
     "Exploration": "exploring",
     **dict.fromkeys(("GpuRunError", "run"), "running"),
-    **dict.fromkeys(("explore", "simulate"), "simulating"),
+    **dict.fromkeys(("explore", "predict", "simulate"), "simulating"),
 }
 """The module of each public name, imported lazily: compilation does not need the simulator, whose import takes 0.3
 s."""
 
 __all__ = [
-    "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "run", "simulate",
+    "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "predict",
+    "run", "simulate",
 ]  # fmt: skip
 
 

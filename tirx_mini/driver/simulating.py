@@ -100,6 +100,18 @@ def simulate(
     return replace(report, findings=(*report.findings, *_owed_to_our_fences(func, lowered, args, question)))
 
 
+def predict(
+    kernel: IRModule | PrimFunc, *args: object, gpu: str | GpuSpec = DEFAULT_GPU, jobs: int | None = None
+) -> Report:
+    """Predict the time of a kernel in the cheapest way: sampled, and without data where no course depends on data.
+
+    args, jobs: as in `simulate`. Arguments are written only where the course does depend on data. They may be left out
+    where it does not; the report is then "incomplete" where it does.
+    """
+    report = simulate(kernel, *args, gpu=gpu, data=False, sampled=True, jobs=jobs)
+    return simulate(kernel, *args, gpu=gpu) if report.verdict == "incomplete" and args else report
+
+
 def _owed_to_our_fences(
     func: PrimFunc, lowered: PrimFunc, args: Sequence[Any], question: Question
 ) -> Iterator[Finding]:

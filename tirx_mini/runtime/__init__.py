@@ -2,12 +2,13 @@
 
 from tirx_mini.worker import supervise
 
+from .arrays import to_device
 from .cache import CompileCache
 from .compiler import Compiled, Resources, assemble, compile_cubin, compile_cuda, compile_ptx
 from .cuda_driver import DriverError
 from .executable import STAGES, Executable, HostModule, SourceModule, build, emit
 from .sass import SassSummary, counts_text, disassemble, section_of, summarise, summary_text
-from .timing import LaunchGraph
+from .timing import FLUSH_BYTES, LaunchGraph, cold_us, in_turn
 from .toolchain import ToolchainError, device_arch, known_arch, missing_compiler
 from .watchdog import KernelFailure, KernelFault, KernelTimeout
 
@@ -32,7 +33,11 @@ __all__ = [
     "section_of",
     "summarise",
     "summary_text",
+    "FLUSH_BYTES",
     "LaunchGraph",
+    "cold_us",
+    "in_turn",
+    "to_device",
     "ToolchainError",
     "device_arch",
     "known_arch",

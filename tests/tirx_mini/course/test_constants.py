@@ -17,6 +17,7 @@ from tirx_mini.course import (
     load_kernel,
     load_module,
 )
+from tirx_mini.course.constants import parameters_of
 
 FILE = """
 BLK_M, BLK_N = 128, 64
@@ -102,3 +103,17 @@ def test_constants_have_the_lines_of_their_values() -> None:
     lines = {name: FILE.splitlines()[line - 1] for name, line in lines_of_constants(TREE, "factory").items()}
     assert set(lines) == set(constants_of(TREE, "factory"))
     assert lines["BLK_N"] == "BLK_M, BLK_N = 128, 64" and lines["EXTRA"].strip() == "EXTRA = 16"
+
+
+def test_items_of_a_tuple_are_constants(tmp_path: Path) -> None:
+    text = "TILES = (128, (64, 32))\n\n\ndef host(a, tiles=TILES, sizes=(1, 2)):\n    return tiles, sizes\n"
+    tree = ast.parse(text)
+    items = {"TILES[0]": 128, "TILES[1][0]": 64, "TILES[1][1]": 32, "sizes[0]": 1, "sizes[1]": 2}
+    assert constants_of(tree, "host") == {} and constants_of(tree, "host", items=True) == items
+    assert constants_of(tree, "", items=True) == items and parameters_of(tree, "host") == ["a", "tiles", "sizes"]
+    assert lines_of_constants(tree, "host", items=True) == {**dict.fromkeys(items, 1), "sizes[0]": 4, "sizes[1]": 4}
+    (tmp_path / "mine.py").write_text(text)
+    module = load_module(tmp_path / "mine.py", constants={"TILES[1][0]": 16, "sizes[1]": 9})
+    assert module.host(0) == ((128, (16, 32)), (1, 9))
+    with pytest.raises(ConstantError, match=r"TILES is a tuple: change an item, as TILES\[0\]"):
+        converted(tree, "host", "TILES", "1")

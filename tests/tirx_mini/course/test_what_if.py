@@ -20,6 +20,7 @@ DEEPER = Change({"PIPE_DEPTH": 2}, {"PIPE_DEPTH": 4})
         ("PIPE_DEPTH=3, 4", [{"PIPE_DEPTH": "3"}, {"PIPE_DEPTH": "4"}]),
         ("PIPE_DEPTH=4,EPI_N=32", [{"PIPE_DEPTH": "4", "EPI_N": "32"}]),
         ("A=1,2,B=3", [{"A": "1", "B": "3"}, {"A": "2", "B": "3"}]),
+        ("TILES[0]=64,128", [{"TILES[0]": "64"}, {"TILES[0]": "128"}]),
     ],
 )
 def test_a_list_has_values_of_one_constant_or_constants_that_change_together(

@@ -18,6 +18,17 @@ LEAST_SHARE = 0.005
 """The minimum share of a lane for a wait to be listed."""
 
 
+def unit_rates(spec: GpuSpec, sms: int) -> tuple[tuple[str, str, float], ...]:
+    """Return (unit, statistic, rate): what the units of a GPU do in a cycle for an SM of so many that work."""
+    active = max(1, sms)
+    return (
+        ("tensor core", "tensor_cycles", 1.0),
+        ("shared memory", "shared_bytes", spec.smem_bytes_per_cycle),
+        ("L2", "l2_bytes", min(spec.port_bytes_per_cycle, spec.l2_bytes_per_cycle * spec.sms / active)),
+        ("HBM", "hbm_bytes", spec.hbm_bytes_per_cycle / active),
+    )
+
+
 @dataclass(frozen=True)
 class Loop:
     """The main loop of a CTA for one tile, from its first MMA to its last.
@@ -122,18 +133,11 @@ class Facts:
     @cached_property
     def usage(self) -> tuple[Usage, ...]:
         """The utilisation of the tensor core, shared memory, the L2 and HBM by the SM in its tile loops."""
-        spec = self.spec
         if not self.loops:
             return ()
         together = sum(loop.end - loop.start for loop in self.loops) / self.loop_cycles
         cycles = sum(loop.steady for loop in self.loops) / together
-        active = max(1, self.sms_used)
-        rates = (
-            ("tensor core", "tensor_cycles", 1.0),
-            ("shared memory", "shared_bytes", spec.smem_bytes_per_cycle),
-            ("L2", "l2_bytes", min(spec.port_bytes_per_cycle, spec.l2_bytes_per_cycle * spec.sms / active)),
-            ("HBM", "hbm_bytes", spec.hbm_bytes_per_cycle / active),
-        )
+        rates = unit_rates(self.spec, self.sms_used)
         return tuple(Usage(name, min(1.0, self.in_loops(key) / (cycles * rate))) for name, key, rate in rates)
 
     def in_loops(self, key: str) -> float:

@@ -35,6 +35,9 @@ class PtxFiles:
         """Return False, since only files with a PTX or CUDA suffix hold such programs (`course.Programs`)."""
         return False
 
+    def source(self, program: str) -> None:
+        """Return None, for the same reason (`course.Programs`)."""
+
     def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: Any) -> Checked:
         """Run a kernel on random data. Raises `KernelFileError` if the file or its launch is missing."""
         path, name = file_and_name(program)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType, ModuleType
+from pathlib import Path
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.course import Checked, KernelFileError, load_module
+from tirx_mini.course import Checked, KernelFileError, KernelRef, Launched, Setting, explaining, load_module
 from tirx_mini.pytorch import pytorch
 from tirx_mini.resources import resource
 
 from .import_paths import imports
 from .language import TileKernel
-from .run import Launch, captured, simulate
+from .run import Launch, captured, lowered_launch, simulate
 
 DEFAULT_TILE_SIZE = 4096
 TRACED_SIZE = 1024
@@ -48,6 +49,8 @@ TILE_PROGRAMS: Mapping[str, Callable[[ModuleType, int], Any]] = MappingProxyType
     "vector_add": lambda m, n: m.add(_matrix(n * n), _matrix(n * n), _matrix(n * n)),
 })  # fmt: skip
 """What launches each program at a size: extents of matrices, the length of sequences, the number of tokens."""
+_HOSTS: Mapping[str, str] = MappingProxyType({"persistent_gemm": "gemm", "vector_add": "add"})
+"""The function that launches a program, where it has another name."""
 
 
 def tile_launch(program: str, size: int | None = None, args: tuple[object, ...] | None = None) -> Launch:
@@ -80,8 +83,12 @@ def tile_program(name: str, size: int = DEFAULT_TILE_SIZE) -> Launch:
     if name not in TILE_PROGRAMS:
         raise KernelFileError(f"there is no tile program {name!r}; there are {', '.join(TILE_PROGRAMS)}")
     with captured() as launches:
-        TILE_PROGRAMS[name](load_module(resource(f"kernels_ref/tile/{name}.py")), size)
+        TILE_PROGRAMS[name](load_module(_file(name)), size)
     return launches[0]
+
+
+def _file(name: str) -> Path:
+    return resource(f"kernels_ref/tile/{name}.py")
 
 
 class TilePrograms:
@@ -109,3 +116,42 @@ class TilePrograms:
 
         checked = run(options.get("schedules", 1) > 1)
         return checked if checked.report.trace is not None else run(True)
+
+    @staticmethod
+    def source(program: str) -> KernelRef | None:
+        """Return the file and the function that launch a program (`course.Programs`)."""
+        file, _, name = program.rpartition(":")
+        if not file:
+            return KernelRef(_file(name), _HOSTS.get(name, name)) if program in TILE_PROGRAMS else None
+        with captured(), imports():
+            module = load_module(file)
+        found = getattr(module, name, None)
+        if isinstance(found, TileKernel):
+            return KernelRef(Path(file))
+        kernels = any(isinstance(value, TileKernel) for value in vars(module).values())
+        return KernelRef(Path(file), name) if kernels and isinstance(found, FunctionType) else None
+
+    @staticmethod
+    def launches(
+        program: str, size: int | None, args: Sequence[object], gpu: str, setting: Setting
+    ) -> list[Launched]:
+        """Return the launches of a program with other values of constants (`course.Programs`)."""
+        file, _, name = program.rpartition(":")
+        with captured() as launches, imports():
+            module = load_module(file or _file(name), constants=setting.constants)
+            found = getattr(module, name, None) if file else None
+            if isinstance(found, TileKernel):
+                if args:
+                    raise KernelFileError(f"{name} needs a grid: name the function that launches it, not the kernel")
+                chosen = [launch for launch in launches if launch.kernel.function is found.function]
+            else:
+                launches.clear()
+                with explaining():
+                    if file:
+                        getattr(module, name)(*args, **setting.parameters)
+                    else:
+                        TILE_PROGRAMS[name](module, size or TRACED_SIZE)
+                chosen = launches
+        if not chosen:
+            raise KernelFileError(f"{program} launches nothing")
+        return [Launched(func, tuple(values)) for func, values in (lowered_launch(each, gpu) for each in chosen)]

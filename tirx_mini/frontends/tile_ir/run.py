@@ -76,7 +76,7 @@ def _compiled(kernel: TileKernel, arguments: Arguments, gpu: str, options: Optio
 def interpret(grid: object, kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU) -> None:
     """Interpret a kernel in NumPy, block by block, without a GPU."""
     arguments = arguments_of(_kernel(kernel), args)
-    _compiled(kernel, arguments, gpu).interpret(_grid(grid), arguments.values)
+    _compiled(kernel, arguments, gpu).interpret(grid_of(grid), arguments.values)
 
 
 @contextmanager
@@ -117,23 +117,26 @@ def simulated(
 
 
 def simulate(
-    grid: object, kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU, **options: object
+    grid: object, kernel: TileKernel, args: Sequence[object], gpu: str = DEFAULT_GPU, **options: Any
 ) -> Report:
     """Simulate a kernel on a GPU, and report its errors and execution time.
 
     options: those of `tirx_mini.simulate`: schedules, trace, ….
     """
-    arguments = arguments_of(_kernel(kernel), args)
-    program = _compiled(kernel, arguments, gpu)
-    return _simulated(program.func(_grid(grid)), program, arguments, gpu, options)
-
-
-def _simulated(
-    func: PrimFunc, program: TileProgram, arguments: Arguments, gpu: str, options: Mapping[str, Any]
-) -> Report:
-    specs = flat_specs(program.specs)
-    passed = [as_passed(spec, value) for spec, value in zip(specs, arguments.values, strict=True)]
+    func, passed = lowered_launch(Launch(_kernel(kernel), grid_of(grid), tuple(args)), gpu)
     return driver.simulate(func, *passed, gpu=gpu, **options)
+
+
+def lowered_launch(launch: Launch, gpu: str) -> tuple[PrimFunc, list[object]]:
+    """Return the kernel of a launch in tirx_mini.ir, and the arguments that it takes; arrays share their memory."""
+    arguments = arguments_of(launch.kernel, launch.args)
+    program = _compiled(launch.kernel, arguments, gpu)
+    return program.func(launch.grid), _passed(program, arguments)
+
+
+def _passed(program: TileProgram, arguments: Arguments) -> list[object]:
+    specs = flat_specs(program.specs)
+    return [as_passed(spec, value) for spec, value in zip(specs, arguments.values, strict=True)]
 
 
 def launch(
@@ -158,7 +161,7 @@ def launch(
     Raises `SimulationError` for an error that the simulator finds in the compiled kernel.
     """
     function = _kernel(kernel)
-    blocks = _grid(grid)
+    blocks = grid_of(grid)
     if not isinstance(kernel_args, (tuple, list)):
         raise ArgumentError(
             f"the arguments of {function.__name__} must be a tuple, not {type(kernel_args).__name__}: "
@@ -180,7 +183,8 @@ def launch(
     program = _compiled(function, arguments, current_gpu())
     early = early_accesses(stream, program, arguments, programmatic_dependent_launch)
     note_launch(stream, program, arguments, programmatic_dependent_launch)
-    report = _simulated(program.func_before(blocks, early), program, arguments, current_gpu(), options)
+    func = program.func_before(blocks, early)
+    report = driver.simulate(func, *_passed(program, arguments), gpu=current_gpu(), **options)
     if runs is not None:
         runs.reports.append(report)
     if not report.ok:
@@ -222,7 +226,8 @@ def _kernel(kernel: object) -> TileKernel:
     )
 
 
-def _grid(grid: Any) -> tuple[int, int, int]:
+def grid_of(grid: Any) -> tuple[int, int, int]:
+    """Return a grid with three extents. Raises `ArgumentError` for anything else."""
     given = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in given)
     if not 1 <= len(given) <= 3 or not whole:

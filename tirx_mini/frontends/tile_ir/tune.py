@@ -7,12 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from tirx_mini import driver
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 
 from .language import TileKernel
-from .run import current_gpu, launch, simulate
+from .run import Launch, current_gpu, grid_of, launch, lowered_launch
 
 T = TypeVar("T")
 _RUNS = 10
@@ -105,9 +106,8 @@ def _times(stream: object, grid: object, kernel: TileKernel, args: Sequence[Any]
     """Return launch times in microseconds, measured on a GPU or a single prediction."""
     if any(is_tensor(arg) and arg.device.type == "cuda" for arg in args):
         return _measured(stream, grid, kernel, args)
-    report = simulate(grid, kernel, args, current_gpu(), data=False, sampled=True)
-    if report.verdict == "incomplete":
-        report = simulate(grid, kernel, args, current_gpu())
+    func, passed = lowered_launch(Launch(kernel, grid_of(grid), tuple(args)), current_gpu())
+    report = driver.predict(func, *passed, gpu=current_gpu())
     if report.time_us is None or not (report.ok or report.verdict == "clock"):
         from tirx_mini.diagnose import SimulationError
 

@@ -176,7 +176,7 @@ class AutotuneResult:
 
 
 def _configurations(configs: object, args: Sequence[object], kwargs: Mapping[str, object]) -> list[dict[str, Any]]:
-    made: Any = configs(*args, **kwargs) if callable(configs) else configs
+    made: Any = configs(*args, **_accepted(configs, kwargs)) if callable(configs) else configs
     if isinstance(made, Mapping):  # lists of values by name
         names = list(made)
         return [dict(zip(names, values, strict=True)) for values in itertools.product(*made.values())]
@@ -214,7 +214,20 @@ def autotune(func: Any = None, *, configs: object = None, **options: object) -> 
             raise failures[0] if failures else ValueError("autotune has no configurations")
         return best if inner.mode == "lazy" else inner(*args, **{**kwargs, **(best.config or {})})
 
+    vars(tuned)["configurations"] = functools.partial(_declared, configs)  # `python -m tirx_mini tune` asks for them
     return tuned
+
+
+def _accepted(function: Callable[..., object], kwargs: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the keywords that a function takes; the others are those of a configuration."""
+    parameters = inspect.signature(function).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return kwargs
+    return {name: value for name, value in kwargs.items() if name in parameters}
+
+
+def _declared(configs: object, *args: object) -> Sequence[Mapping[str, object]]:
+    return _configurations(configs, args, {})
 
 
 class AutoTuner:

@@ -308,7 +308,7 @@ class JITKernel:
         gpu = where.detail or DEFAULT_GPU
         total_us = 0.0
         for func in self.lowered(arch):
-            report = driver.simulate(func, gpu=gpu, data=False, sampled=True)
+            report = driver.predict(func, gpu=gpu)
             if report.verdict == "incomplete":
                 return None
             if report.verdict not in ("ok", "clock"):
