@@ -63,15 +63,15 @@ def _at_another_cta(situation: Situation, barrier: Mbarrier) -> Explanation | No
     peers = [cta for cta in situation.cluster.ctas if cta is not barrier.cta]
     told = [cta for cta in peers if (peer := cta.mbarriers.get(barrier.offset)) is not None and peer.tx > 0]
     announce = [site for site in situation.signals(barrier) if site.effect and site.effect.expects_bytes]
-    own = [site for site in announce if not site.remote]
-    if barrier.tx >= 0 or not told or not own:
+    own, loads = [site for site in announce if not site.remote], situation.sites.of(name, BarrierEffect.COMPLETE_TX)
+    if barrier.tx >= 0 or not told or not own or not loads or any(load.rank != owner for load in loads):
         return None
     there = told[0].mbarriers[barrier.offset]
     return Explanation(
         f"{told[0].name} announces {there.tx} bytes at its own {there.name}, and the loads complete at "
         f"{barrier.cta.name}'s, where {-barrier.tx} bytes have landed that nothing announced",
         f"announce them at the barrier that the loads signal, {name}.remote_view({owner}).arrive(stage, bytes)",
-        site_notes(situation.sites.of(name, BarrierEffect.COMPLETE_TX), "this load signals the barrier of one CTA"),
+        site_notes(loads, "this load signals the barrier of one CTA"),
         span=own[0].span,
     )
 

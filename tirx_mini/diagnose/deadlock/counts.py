@@ -57,7 +57,7 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
 
 
 def _few(situation: Situation, barrier: Mbarrier, signals: Sequence[Site]) -> Site | None:
-    """Return the site that alone has arrived in this phase, if the arrivals at others fit the initial count."""
+    """Return the site that alone has arrived in this phase, if those of other loops fit the initial count."""
     counts: dict[Hashable, int] = {}
     for arrival in barrier.history.arrivals.values():
         counts[place_key(arrival.span)] = counts.get(place_key(arrival.span), 0) + arrival.count
@@ -66,7 +66,9 @@ def _few(situation: Situation, barrier: Mbarrier, signals: Sequence[Site]) -> Si
     ranks = [cta.rank for cta in situation.cluster.ctas]
     rest = [site for site in signals if all(site is not one for one in found)]
     others = [sum(site.arriving(stage, rank, own) for own in ranks) for site in rest]
-    return found[0] if len(found) == 1 and (barrier.phase or barrier.expected in others) else None
+    if len(found) != 1 or any(loop is around for loop in found[0].loops for site in rest for around in site.loops):
+        return None
+    return found[0] if barrier.phase or barrier.expected in others else None
 
 
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
