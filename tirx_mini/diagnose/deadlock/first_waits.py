@@ -209,8 +209,9 @@ def _beginning(sites: Sites, user: FreshWait) -> str:
     name = user.barrier.buffer
     wait = next(iter(_sites_of(sites, user)), None)
     phase = None if wait is None else wait.argument("phase")
-    if wait is None or phase is None or (begins := sites.origins(phase)):
-        library = wait is None or any(one.span is not None and one.span.library for one in begins)
+    begins = [] if phase is None else sites.origins(phase)
+    if wait is None or phase is None or begins:
+        library = any(one.span is not None and one.span.library for one in begins)
         return f"begin with phase 0 for {name}" + " (PipelineState.init(is_producer=False))" * library
     written, counter = source_text(phase.span), _counter(sites, wait)
     text = f"wait for parity 0 in the first round of {name}"
