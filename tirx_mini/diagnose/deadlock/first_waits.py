@@ -129,7 +129,7 @@ def begun_before(func: PrimFunc, sites: Sites, fresh: Sequence[FreshWait]) -> Su
     for user in fresh:
         name, role = user.barrier.buffer, user.origin.role
         waits = [site for site in _sites_of(sites, user) if site.loops]
-        early = _before_the_loops(sites, waits, func.launch.cluster_size, user.barrier.stage or 0)
+        early = [] if user.barrier.stage else _before_the_loops(sites, waits, func.launch.cluster_size)
         if not early:
             continue
         lines = " and ".join(dict.fromkeys(line(_call(site.span)) for site in early))
@@ -147,8 +147,8 @@ def begun_before(func: PrimFunc, sites: Sites, fresh: Sequence[FreshWait]) -> Su
     return None
 
 
-def _before_the_loops(sites: Sites, waits: Sequence[Site], ctas: int, stage: int) -> list[Site]:
-    """Return the signals of a barrier before the loops in which roles wait, if they complete a phase of `stage`."""
+def _before_the_loops(sites: Sites, waits: Sequence[Site], ctas: int) -> list[Site]:
+    """Return the signals of a barrier before the loops in which roles wait, if they complete a phase of stage 0."""
     if not waits:
         return []
     name = waits[0].barrier
@@ -162,10 +162,10 @@ def _before_the_loops(sites: Sites, waits: Sequence[Site], ctas: int, stage: int
         and all(site.order < one.order for one in (*looped, *waits) if (one.threads & site.threads).any())
         and site.order < max(one.order for one in (*looped, *waits))
     ]  # fmt: skip
-    count = initial_count(sites, name, stage)
+    count = initial_count(sites, name, 0)
     if not early or not looped or any(not rounds & set(map(id, one.loops)) and _precedes(one, waits) for one in others):
         return []
-    arrive = sum(site.arriving(stage, 0, rank) for site in early for rank in range(1 if site.by_cta else ctas))
+    arrive = sum(site.arriving(0, 0, rank) for site in early for rank in range(1 if site.by_cta else ctas))
     return early if count is not None and arrive >= count else []
 
 
