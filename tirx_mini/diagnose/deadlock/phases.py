@@ -65,7 +65,7 @@ class Once:
 
 
 def waits_once(func: PrimFunc, sites: Sites) -> Iterator[Once]:
-    """Yield the waits behind a loop by threads that do not wait for each of its phases."""
+    """Yield the waits behind a loop by threads that do not wait for each of its phases, as others do."""
     assert func.launch is not None
     for wait in sites.all:
         if wait.effect is not BarrierEffect.WAIT or not wait.barrier or sites.depth(wait) != 1:
@@ -78,7 +78,7 @@ def waits_once(func: PrimFunc, sites: Sites) -> Iterator[Once]:
         inside = all(_begins(site.loops, (*wait.loops, loop)) and site.order < wait.order for site in signals)
         members = sites.of(wait.barrier, BarrierEffect.WAIT, BarrierEffect.TEST)
         taking = [site.threads for site in members if any(around is loop for around in site.loops)]
-        if not inside or not (wait.threads & ~np.logical_or.reduce(taking or [~wait.threads])).any():
+        if not inside or not taking or not (wait.threads & ~np.logical_or.reduce(taking)).any():
             continue
         phases = _phases(signals, loop, count, func.launch.cluster_size)
         if phases > 1:
