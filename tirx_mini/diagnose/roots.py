@@ -18,6 +18,7 @@ from .deadlock import (
     Site,
     Suspect,
     find_sites,
+    role_alone,
     source_text,
 )
 from .findings import Finding
@@ -79,7 +80,8 @@ def named_waits(findings: Sequence[Finding]) -> NamedWaits:
         noted = [place_key(span) for _, span in finding.details.get("notes", ())]
         if finding.kind == "uninitialised-read":
             level = 1 if finding.details.get("operation") == str(Operation.TCGEN05_LD) else 2
-            unwritten |= dict.fromkeys(noted, level)
+            role = role_alone(str(finding.details.get("role")))
+            unwritten |= {(place, role): level for place in noted}
         elif finding.kind == "race":
             races += [place_key(finding.span), *noted]
     return NamedWaits(unwritten, races)

@@ -34,12 +34,17 @@ FRESH = "a fresh barrier lets a wait for {} 1 through"
 class NamedWaits:
     """The waits that the findings of a run name, by their places.
 
-    unwritten: those before reads of unwritten memory, each with the least `fullness` of a barrier that says when it is
-    written. races: those of barriers that are there to order two accesses.
+    unwritten: those before reads of unwritten memory, with their roles, each with the least `fullness` of a barrier that
+    says when it is written. races: those of barriers that are there to order two accesses.
     """
 
     unwritten: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
     races: Collection[Hashable] = ()
+
+
+def role_alone(role: str) -> str:
+    """Return a role without its CTA."""
+    return role.partition(" of CTA")[0]
 
 
 def fullness(sites: Sites, name: str) -> int:
@@ -78,10 +83,12 @@ def passes_too_early(sites: Sites, fresh: Sequence[FreshWait], named: NamedWaits
     """Check for a first wait that passes at once, and that a finding names as the one before its access."""
     for user in fresh:
         place, full = place_key(user.origin.span), fullness(sites, user.barrier.buffer)
-        if user.barrier.stage or not full:
-            continue
+        once = [site for site in sites.signals(user.barrier.buffer) if not site.loops]
+        looped = any(site.loops for site in _sites_of(sites, user))
+        if user.barrier.stage or not full or (len(once) > 1 and not looped):
+            continue  # of several arrivals before a single wait, the first ones may complete phase 0
         racing = place in named.races and (full > 1 or _signals_itself(sites, user))
-        if racing or full >= named.unwritten.get(place, full + 1):
+        if racing or full >= named.unwritten.get((place, role_alone(user.origin.role)), full + 1):
             return _passes(sites, user, "any bytes have landed" if full > 1 else "any MMA is complete")
     return None
 
