@@ -34,8 +34,8 @@ FRESH = "a fresh barrier lets a wait for {} 1 through"
 class NamedWaits:
     """The waits that the findings of a run name, by their places.
 
-    unwritten: those before reads of unwritten memory, with their roles, each with the least `fullness` of a barrier that
-    says when it is written. races: those of barriers that are there to order two accesses.
+    unwritten: those before reads of unwritten memory, with their roles, each with the least `fullness` of a barrier
+    that says when it is written. races: those of barriers that are there to order two accesses.
     """
 
     unwritten: Mapping[Hashable, int] = field(default_factory=dict[Hashable, int])
