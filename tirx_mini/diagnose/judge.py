@@ -28,7 +28,16 @@ from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .launches import NAN_RESULT
 from .proof import proof_of
-from .roots import causes_first, consequence, explains_others, may_follow, with_suspects
+from .roots import (
+    causes_first,
+    consequence,
+    explains_others,
+    may_follow,
+    named_waits,
+    overflows_after,
+    overtakes,
+    with_suspects,
+)
 from .times import Timing, predicted_time
 from .twins import together
 
@@ -76,7 +85,7 @@ def report_of(
             suspicions = list(_suspicions(func))
     elif any(f.severity == "error" for f in findings):
         states = [_suspicion(one) for one in state_suspects(func, outcome.repeats)]
-        if any(f.severity == "error" and f.verdict == "hazard" for f in findings):
+        if any(f.severity == "error" and (f.verdict == "hazard" or overtakes(f)) for f in findings):
             suspicions = list(_suspicions(func))
         if states:
             findings, suspicions = with_suspects([*suspicions, *findings], states), []
@@ -126,10 +135,13 @@ def _handed_over(
 ) -> list[Finding]:
     """Add an incorrect handover as the cause of the findings, if the program shows one."""
     explained = deadlock is not None and not deadlock.rule.consequence
-    if suspicions or explained or any(map(explains_others, findings)) or not any(map(may_follow, findings)):
+    if suspicions or explained or not any(map(may_follow, findings)):
         return findings
-    suspect = handover_suspect(func, outcome.fresh_waits, outcome.blocked)
-    if suspect is None or (deadlock is not None and deadlock.rule.kind.code == suspect.kind.code):
+    suspect = handover_suspect(func, outcome.fresh_waits, outcome.blocked, named_waits(findings))
+    if suspect is None or any(explains_others(f) and not overflows_after(f, suspect) for f in findings):
+        return findings
+    alone = all(f.kind == "deadlock" for f in findings if f.severity == "error")
+    if deadlock is not None and alone and deadlock.rule.kind.code == suspect.kind.code:
         return findings
     cause = _suspicion(suspect)
     if not _used(cause, outcome):
@@ -221,7 +233,7 @@ def _bytes_first(
     def follows(finding: Finding) -> bool:
         if finding.kind == "deadlock":
             return deadlock is not None and deadlock.after_bytes
-        return finding.verdict == "hazard" and finding.kind not in FENCES
+        return overtakes(finding) or (finding.verdict == "hazard" and finding.kind not in FENCES)
 
     used = [one for one in suspicions if _used(one, outcome)]
     rest = [consequence(finding) if used and follows(finding) else finding for finding in findings]

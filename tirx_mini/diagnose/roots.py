@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from tirx_mini.ir import Expr, PrimFunc, Span, Special, int_value, walk
-from tirx_mini.sim import place_key
+from tirx_mini.sim import Operation, place_key
 
 from .accesses import MISSING_WGMMA_WAIT
-from .deadlock import STANDS_STILL, WRONG_PARITY, Site, find_sites, source_text
+from .deadlock import (
+    PASSES_AT_ONCE,
+    STANDS_STILL,
+    WRONG_PARITY,
+    NamedWaits,
+    Site,
+    Suspect,
+    find_sites,
+    role_alone,
+    source_text,
+)
 from .findings import Finding
+from .lanes import MISSING_WARP_SYNC
 
 _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lost-result", "barrier-overflow")
 """The kinds of findings that may follow from an incorrect handover between roles."""
@@ -19,6 +30,7 @@ _FOLLOWING = ("race", "deadlock", "in-flight-at-exit", "uninitialised-read", "lo
 MOST_USES = 4
 """The maximum number of further locations listed for one missing synchronisation."""
 
+_LOAD = str(Operation.LOAD)
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
 
@@ -48,10 +60,37 @@ def may_follow(finding: Finding) -> bool:
     return finding.severity == "error" and finding.kind in _FOLLOWING and not possible_end
 
 
+def overtakes(finding: Finding) -> bool:
+    """Return whether a role arrives again before a phase is complete, with arrivals that fit the initial count."""
+    return finding.kind == "barrier-overflow" and bool(finding.details.get("consequence"))
+
+
+def overflows_after(finding: Finding, suspect: Suspect) -> bool:
+    """Return whether a barrier gets too many arrivals because a first wait for it passes at once."""
+    barrier = str(finding.details.get("barrier")).partition("[")[0]
+    first = suspect.kind is PASSES_AT_ONCE and suspect.explanation.about.get("barrier") == barrier
+    return first and finding.kind == "barrier-overflow"
+
+
+def named_waits(findings: Sequence[Finding]) -> NamedWaits:
+    """Return the waits that findings name as those that should have ordered their accesses."""
+    unwritten: dict[Hashable, int] = {}
+    races: list[Hashable] = []
+    for finding in findings:
+        noted = [place_key(span) for _, span in finding.details.get("notes", ())]
+        if finding.kind == "uninitialised-read":
+            level = 1 if finding.details.get("operation") == str(Operation.TCGEN05_LD) else 2
+            role = role_alone(str(finding.details.get("role")))
+            unwritten |= {(place, role): level for place in noted}
+        elif finding.kind == "race":
+            races += [place_key(finding.span), *noted]
+    return NamedWaits(unwritten, races)
+
+
 def causes_first(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings with consequences marked."""
     found = _shared_barrier(func, _one_cluster_sync(func, findings))
-    found = _missing_second_sync(func, _wgmma_in_flight(found))
+    found = _missing_second_sync(func, _wgmma_in_flight(_one_sync_for_both(found)))
     return _lost_in_a_race(_same_place(func, found))
 
 
@@ -124,6 +163,29 @@ def _wgmma_in_flight(findings: Sequence[Finding]) -> list[Finding]:
         return late or (finding is not root and _line(finding.span) == _line(root.span))
 
     return [consequence(finding) if follows(finding) else finding for finding in findings]
+
+
+def _one_sync_for_both(findings: Sequence[Finding]) -> list[Finding]:
+    """Mark what a synchronisation of several warps mends beside their race, at the lines of that race.
+
+    It also orders the lanes of each warp, and a load that came before any store of its bytes.
+    """
+    races = [f for f in findings if f.kind == "race" and f.severity == "error"]
+    lines = {_lines(f) for f in races}
+    loads = {(line, f.details.get("buffer")) for f in races for line in _lines(f)}
+
+    def follows(finding: Finding) -> bool:
+        if finding.kind == MISSING_WARP_SYNC.name:
+            return _lines(finding) in lines
+        about = finding.kind == "uninitialised-read" and finding.details.get("operation") == _LOAD
+        return about and (_line(finding.span), finding.details.get("buffer")) in loads
+
+    return [consequence(finding) if follows(finding) else finding for finding in findings]
+
+
+def _lines(finding: Finding) -> frozenset[int | None]:
+    """Return the lines of the two accesses of a race."""
+    return frozenset((_line(finding.span), _other_line(finding)))
 
 
 def _missing_second_sync(func: PrimFunc, findings: Sequence[Finding]) -> list[Finding]:

@@ -62,7 +62,7 @@ def a_race_that_keeps_the_result_from_being_written(wrong: bool) -> PrimFunc:
         T.device_entry()
         tx = T.thread_id([64])
         words = T.alloc_shared((64,), "float32")
-        words[tx] = A[tx] + 1.0
+        words[tx] = A[tx] + 1.0  # wrong
         if not wrong:
             T.cuda.cta_sync()
         got = words[63 - tx]  # wrong

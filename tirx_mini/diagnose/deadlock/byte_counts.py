@@ -44,6 +44,31 @@ class ByteCount:
         )
 
 
+def announced_elsewhere(func: PrimFunc, sites: Sites, name: str) -> Suspect | None:
+    """Check for bytes that each CTA announces at its own barrier, while all loads signal that of one CTA."""
+    announce = [site for site in sites.all if site.barrier == name and site.effect and site.effect.expects_bytes]
+    loads, cluster = sites.of(name, BarrierEffect.COMPLETE_TX), func.launch.cluster_size if func.launch else 1
+    owners = {load.rank for load in loads}
+    own = [site for site in announce if not site.remote and not site.by_cta]
+    if cluster < 2 or not own or len(owners) != 1 or None in owners or any(load.by_cta for load in loads):
+        return None
+    (owner,), count = owners, _count(func, name, own[0], loads) if len(own) == 1 else None
+    how = f"{name}.remote_view({owner}).arrive(stage, bytes)"
+    init = ""
+    if count is not None and count.announced * cluster == count.delivered:
+        init = f"; each announces its own part, so {name} gets {cluster} arrivals a phase"
+    elif count is not None and count.announced == count.delivered:
+        init = f", in CTA {owner} only: these are the bytes of all CTAs, and {name} gets one arrival a phase"
+    explanation = Explanation(
+        f"each CTA announces bytes at its own {name}, and the loads of all CTAs complete at CTA {owner}'s: those that "
+        "other CTAs announce never arrive",
+        f"announce them at the barrier that the loads signal, {how}{init}",
+        tuple(("this load signals the barrier of one CTA", site.span) for site in loads),
+        {"barrier": name},
+    )
+    return Suspect(BYTE_COUNT, explanation, own[0].span)
+
+
 def byte_count(func: PrimFunc, sites: Sites, barrier: str) -> ByteCount | None:
     """Return the byte count per round of the barriers with this name, or None if the program does not determine it."""
     announce = [site for site in sites.all if site.barrier == barrier and site.effect and site.effect.expects_bytes]
@@ -126,6 +151,9 @@ def suspects(func: PrimFunc) -> list[Suspect]:
     for name in dict.fromkeys(load.barrier for load in loads):
         if name and not announced & {name, ""}:
             found.append(_unannounced(func, name, [load for load in loads if load.barrier == name]))
+        if (elsewhere := announced_elsewhere(func, sites, name)) is not None:
+            found.append(elsewhere)
+            continue
         count = byte_count(func, sites, name)
         if count is not None and count.announced != count.delivered:
             about = {"barrier": name}

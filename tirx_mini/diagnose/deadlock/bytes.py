@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tirx_mini.ir import int_value
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation
-from .byte_counts import byte_count, bytes_hint
+from .byte_counts import announced_elsewhere, byte_count, bytes_hint
 from .notes import site_notes
 from .rule import cause
 from .situation import Group, Situation
@@ -17,9 +20,16 @@ from .situation import Group, Situation
     "PTX ISA: mbarrier, tx-count",
 )  # fmt: skip
 def bytes_differ(situation: Situation, group: Group) -> Explanation | None:
-    """Check for a phase with all arrivals whose expected bytes per round differ from the delivered ones."""
+    """Check for bytes announced at another barrier, and for bytes per round that differ from the delivered ones."""
     barrier = group.mbarrier
-    if barrier is None or barrier.pending == barrier.expected or not barrier.tx:
+    if barrier is None or (barrier.pending == barrier.expected and barrier.tx >= 0) or not barrier.tx:
+        return None
+    name = barrier.element.buffer
+    if (elsewhere := announced_elsewhere(situation.func, situation.sites, name)) is not None:
+        return replace(elsewhere.explanation, span=elsewhere.span)
+    if (other := _at_another_cta(situation, barrier)) is not None:
+        return other
+    if barrier.pending == barrier.expected:
         return None
     count = byte_count(situation.func, situation.sites, barrier.element.buffer)
     if count is None or count.announced == count.delivered:
@@ -45,6 +55,25 @@ def bytes_astray(situation: Situation, group: Group) -> Explanation | None:
     else:
         message = f"{-barrier.tx} bytes were delivered to {barrier.name} that nothing announced"
     return Explanation(message, bytes_hint(situation.func))
+
+
+def _at_another_cta(situation: Situation, barrier: Mbarrier) -> Explanation | None:
+    """Check for bytes that land at this barrier and were announced at the one of another CTA."""
+    name, owner = barrier.element.buffer, barrier.cta.rank
+    peers = [cta for cta in situation.cluster.ctas if cta is not barrier.cta]
+    told = [cta for cta in peers if (peer := cta.mbarriers.get(barrier.offset)) is not None and peer.tx > 0]
+    announce = [site for site in situation.signals(barrier) if site.effect and site.effect.expects_bytes]
+    own, loads = [site for site in announce if not site.remote], situation.sites.of(name, BarrierEffect.COMPLETE_TX)
+    if barrier.tx >= 0 or not told or not own or not loads or any(load.rank != owner for load in loads):
+        return None
+    there = told[0].mbarriers[barrier.offset]
+    return Explanation(
+        f"{told[0].name} announces {there.tx} bytes at its own {there.name}, and the loads complete at "
+        f"{barrier.cta.name}'s, where {-barrier.tx} bytes have landed that nothing announced",
+        f"announce them at the barrier that the loads signal, {name}.remote_view({owner}).arrive(stage, bytes)",
+        site_notes(loads, "this load signals the barrier of one CTA"),
+        span=own[0].span,
+    )
 
 
 def _one_stage_for_all(situation: Situation, name: str) -> Explanation | None:

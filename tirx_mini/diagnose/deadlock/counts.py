@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from tirx_mini.sim import Mbarrier, RunningWarp
+from tirx_mini.sim import Mbarrier, RunningWarp, place_key
 
 from ..kind import Explanation, counted
 from .notes import guard_notes, site_notes
 from .rule import cause
 from .sites import Site
-from .situation import Group, Situation, role_name
+from .situation import Group, Situation, line, role_name
 
 
 @cause(
@@ -31,15 +31,18 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
     got = barrier.expected - barrier.pending
     name = barrier.element.buffer
     notes = site_notes(signals, "the {role} is here")
-    for site in signals:
+    few, counts = _few(situation, barrier, signals), counted(barrier.expected, "arrival")
+    for site in signals if few is None else [few]:
         if site.threads_arrive and site.threads.sum() < barrier.expected:
             notes += guard_notes(situation.sites.own_guards(site))
     own = [site for site in signals if len(situation.cluster.ctas) > 1 and site.threads_arrive and not site.of_peer]
     hint = f"initialise {name} with {got}, or let {counted(barrier.expected, 'thread')} arrive at it in each round"
-    message = (
-        f"{barrier.name} was initialised for {counted(barrier.expected, 'arrival')} a phase, but only {got} "
-        f"{'arrives' if got == 1 else 'arrive'}"
-    )
+    comes = f"but only {got} {'arrives' if got == 1 else 'arrive'}"
+    if few is not None:
+        comes = f"and the {few.role} of {line(few.span)} makes {got}"
+        hint = f"let {counted(barrier.expected, 'thread')} execute the {few.role} of {line(few.span)}"
+        own = [site for site in own if site is few]
+    message = f"{barrier.name} was initialised for {counts} a phase, {comes}"
     if later:
         waits = later[0].waits if len(later) == 1 else "wait"
         message += (
@@ -51,6 +54,21 @@ def too_few_arrive(situation: Situation, group: Group) -> Explanation | None:
         hint + (f"; an arrive without cta_id is at the CTA's own {name}" if own else ""),
         (("it is initialised here", barrier.init_span), *notes),
     )
+
+
+def _few(situation: Situation, barrier: Mbarrier, signals: Sequence[Site]) -> Site | None:
+    """Return the site that alone has arrived in this phase, if those of other loops fit the initial count."""
+    counts: dict[Hashable, int] = {}
+    for arrival in barrier.history.arrivals.values():
+        counts[place_key(arrival.span)] = counts.get(place_key(arrival.span), 0) + arrival.count
+    got, stage, rank = barrier.expected - barrier.pending, barrier.element.stage or 0, barrier.cta.rank
+    found = [site for site in signals if counts.get(place_key(site.span)) == got]
+    ranks = [cta.rank for cta in situation.cluster.ctas]
+    rest = [site for site in signals if all(site is not one for one in found)]
+    others = [sum(site.arriving(stage, rank, own) for own in ranks) for site in rest]
+    if len(found) != 1 or any(loop is around for loop in found[0].loops for site in rest for around in site.loops):
+        return None
+    return found[0] if barrier.phase or barrier.expected in others else None
 
 
 def _later(situation: Situation, group: Group, barrier: Mbarrier, signals: Sequence[Site]) -> list[Group] | None:
@@ -82,7 +100,7 @@ def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
     before = any(
         wait.order < site.order and list(map(id, wait.loops)) == list(map(id, site.loops)) for wait in group.sites
     )
-    if awaited is None or not before or not site.certain:
+    if awaited is None or not before:
         return warps
     name = awaited.element.buffer
 
@@ -90,7 +108,18 @@ def _to_come(group: Group, site: Site, barrier: Mbarrier) -> list[RunningWarp]:
         ring = [b.history.wait_counts for b in warp.cta.mbarriers.values() if b.element.buffer == name]
         return sum(counts[warp.place].count for counts in ring if warp.place in counts)
 
+    if not site.certain:
+        return [warp for warp in warps if not (passed(warp) and _is_excluded(barrier, site, warp))]
     return [warp for warp in warps if passed(warp) <= barrier.phase or _have_arrived(barrier, [warp])]
+
+
+def _is_excluded(barrier: Mbarrier, site: Site, warp: RunningWarp) -> bool:
+    """Return whether a guard on the CTA keeps the warp from a site, which it has passed by in earlier rounds."""
+    place = place_key(site.span)
+    return site.by_cta and not any(
+        place_key(arrival.span) == place and arrival.role in (warp.place, warp.role)
+        for arrival in barrier.history.arrivals.values()
+    )
 
 
 def _in_this_phase(

@@ -6,18 +6,18 @@ mistake in this pattern. A correct program may match for other reasons, so a mat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from tirx_mini.ir import Buffer, PrimFunc, Stmt, int_value
 from tirx_mini.isa import BarrierEffect, Completion
-from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp
+from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp, place_key
 
 from ..kind import Explanation, Kind, counted
-from .advances import advanced_first
 from .byte_counts import Suspect
+from .first_waits import NamedWaits, begun_before, first_waits, passes_at_once, passes_too_early, waits_for_nothing
 from .notes import site_notes
-from .phases import Rounds, differing_rounds
+from .phases import Once, Rounds, differing_rounds, waits_once
 from .rule import cause
 from .sites import Assignment, Site, Sites, find_sites
 from .situation import Group, Situation
@@ -26,10 +26,6 @@ from .values import difference
 EARLY_COMMIT = Kind(
     "early-commit", "TX216", "hazard", "tcgen05.commit tracks what the executing thread issued before it.",
     "PTX ISA: tcgen05.commit",
-)  # fmt: skip
-PASSES_AT_ONCE = Kind(
-    "passes-at-once", "TX108", "hazard", "A fresh barrier lets a wait for parity 1 through, and blocks parity 0.",
-    "PTX ISA: mbarrier.try_wait",
 )  # fmt: skip
 OTHER_STAGE = Kind(
     "other-stage", "TX120", "hazard", "A role signals the stage that it waited for.", "PTX ISA: mbarrier",
@@ -48,18 +44,24 @@ OTHER_ROUNDS = Kind(
 
 
 def handover_suspect(
-    func: PrimFunc, fresh: Sequence[FreshWait], blocked: Sequence[RunningWarp] = ()
+    func: PrimFunc, fresh: Sequence[FreshWait], blocked: Sequence[RunningWarp] = (), named: NamedWaits | None = None
 ) -> Suspect | None:
     """Return the first incorrect handover in the program.
 
-    fresh: the first waits that passed on a fresh barrier. blocked: the deadlocked warps.
+    fresh: the first waits that passed on a fresh barrier. blocked: the deadlocked warps. named: the waits that other
+    findings name.
     """
-    sites, fresh = find_sites(func), [*fresh, *_first_waits(blocked)]
+    sites, fresh, named = find_sites(func), [*fresh, *first_waits(blocked)], named or NamedWaits()
+    stuck = [warp.waiting.span for warp in blocked if isinstance(warp.waiting, MbarrierWait)]
+    seen = {*named.races, *map(place_key, (*(wait.origin.span for wait in fresh), *stuck))}
     return (
         _early_commit(sites)
         or _stage_for_phase(sites)
-        or _passes_at_once(sites, fresh)
-        or _waits_for_nothing(sites, fresh)
+        or passes_at_once(sites, fresh)
+        or begun_before(func, sites, fresh)
+        or _once_for_all(func, sites, seen)
+        or waits_for_nothing(sites, fresh)
+        or passes_too_early(sites, fresh, named)
         or other_stage(sites)
         or _other_rounds(func, sites)
     )
@@ -107,88 +109,6 @@ def _leads(commit: Site, mma: Site) -> bool:
 
 def _same(loops: Sequence[Stmt], others: Sequence[Stmt]) -> bool:
     return list(map(id, loops)) == list(map(id, others))
-
-
-# -- first waits -------------------------------------------------------------------------------------------------------
-
-
-def fullness(sites: Sites, name: str) -> int:
-    """Return the certainty that a barrier means "data is there" rather than "the place is free"."""
-    if sites.of(name, BarrierEffect.ARRIVE_EXPECT_TX, BarrierEffect.COMPLETE_TX):
-        return 2
-    return 1 if sites.of(name, BarrierEffect.COMMIT) else 0
-
-
-def _passes_at_once(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
-    """Check for two roles that wait for each other, and whose first waits both pass."""
-    for user in fresh:
-        for filler in fresh:
-            full, empty = user.barrier.buffer, filler.barrier.buffer
-            if user.barrier.stage or fullness(sites, full) <= fullness(sites, empty):
-                continue  # if only a later stage passes at once, its parity is wrong
-            if not (_hands_over(sites, user, empty) and _hands_over(sites, filler, full)):
-                continue
-            waits = [site for site in sites.at(user.origin.span) if site.barrier == full]
-            if (advanced := advanced_first(sites, waits)) is not None:
-                return Suspect(PASSES_AT_ONCE, advanced, advanced.span)
-            begins = [one for site in waits[:1] for one in sites.origins(site.argument("phase"))]
-            message = (
-                f"the first wait of {user.origin.role} for {user.barrier} passes at once, before {filler.origin.role} "
-                "has produced anything: a consumer's first wait must block"
-            )
-            hint = (
-                f"let {user.origin.role} begin with phase 0 for {full} (PipelineState.init(is_producer=False)): a "
-                "fresh barrier lets a wait for phase 1 through"
-            )
-            notes = (
-                *((f"{full} is signalled here", site.span) for site in sites.signals(full)[:1]),
-                *(("its phase begins here", one.span) for one in begins[:2]),
-            )
-            order = f"if {user.origin.role} comes to its first wait before the data is there"
-            about = {"barrier": full}
-            return Suspect(
-                PASSES_AT_ONCE, Explanation(message, hint, notes, about, order=order), user.origin.span
-            )
-    return None
-
-
-def _waits_for_nothing(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | None:
-    """Check for a wait that passes on a fresh barrier, and is in no loop."""
-    for wait in fresh:
-        name = wait.barrier.buffer
-        at = [site for site in sites.at(wait.origin.span) if site.barrier == name]
-        signals = sites.signals(name)
-        once = at and not any(site.loops for site in at)
-        if not (once and signals and all(site.effect is BarrierEffect.COMMIT for site in signals)):
-            continue
-        message = (
-            f"the wait of {wait.origin.role} for {wait.barrier} passes at once, before any MMA is complete: a fresh "
-            "barrier lets a wait for parity 1 through"
-        )
-        notes = ((f"{name} is signalled here", signals[0].span),)
-        order = f"if {wait.origin.role} comes to its wait before the MMAs are complete"
-        hint = f"wait for parity 0, which is that of the first phase of {name}"
-        explanation = Explanation(message, hint, notes, {"barrier": name}, order=order)
-        return Suspect(PASSES_AT_ONCE, explanation, wait.origin.span)
-    return None
-
-
-def _first_waits(blocked: Sequence[RunningWarp]) -> list[FreshWait]:
-    """Return the deadlocked first waits that would have passed on a fresh barrier."""
-    found: list[FreshWait] = []
-    for warp in blocked:
-        wait = warp.waiting
-        if isinstance(wait, MbarrierWait) and wait.parity and warp.place not in wait.barrier.history.wait_counts:
-            found.append(FreshWait(replace(warp.origin, span=wait.span), wait.barrier.element, warp.warp_id))
-    return found
-
-
-def _hands_over(sites: Sites, wait: FreshWait, signalled: str) -> bool:
-    """Return whether the waiting warp signals a barrier in a loop around the wait."""
-    loops = {id(loop) for site in sites.at(wait.origin.span) for loop in site.loops}
-    return any(
-        site.threads[wait.warp].any() and loops & set(map(id, site.loops)) for site in sites.signals(signalled)
-    )
 
 
 # -- stages ------------------------------------------------------------------------------------------------------------
@@ -352,6 +272,35 @@ def _other_rounds(func: PrimFunc, sites: Sites) -> Suspect | None:
         message, hint, notes, {"barrier": name}, order=f"if one side of {name} is a phase ahead of the other",
     )  # fmt: skip
     return Suspect(OTHER_ROUNDS, explanation, shown.span)
+
+
+def _once_for_all(func: PrimFunc, sites: Sites, seen: Collection[Hashable]) -> Suspect | None:
+    """Check for threads that wait once for a barrier which completes several phases, in a loop of other threads.
+
+    seen: the places of waits that a finding names, or that passed or hang on a fresh barrier. Behind another
+    synchronisation with the loop, such a wait is correct.
+    """
+    found = next((one for one in waits_once(func, sites) if place_key(one.wait.span) in seen), None)
+    return None if found is None else Suspect(OTHER_ROUNDS, _once(found), found.wait.span)
+
+
+def _once(found: Once) -> Explanation:
+    """Explain a wait for one of several phases."""
+    wait, last, parity = found.wait, found.phases - 1, int_value(found.wait.argument("phase"))
+    passes = {None: "after one of them", 0: "as soon as phase 0 is complete", 1: "at once, before phase 0 is complete"}
+    other = f"that of phase {last - 2}" if last > 1 else "let through by a fresh barrier"
+    return Explanation(
+        f"the loop completes {found.phases} phases of {wait.barrier}, and this wait after it is executed once for "
+        f"them: it passes {passes[parity]}, and not only after the last one, phase {last}",
+        "let these threads meet the one that waits for every phase at a cta_sync() after the loop, or wait for every "
+        f"phase themselves: the parity of the last one, ({found.phases} - 1) % 2 = {last & 1}, is also {other}",
+        (
+            *site_notes([found.signal], f"{wait.barrier} is signalled here"),
+            ("each round of this loop completes a phase", found.loop.span),
+        ),
+        {"barrier": wait.barrier},
+        order="if a thread comes to this wait before the last phase is complete",
+    )
 
 
 def _count(sites: Sites, found: Rounds) -> Explanation:

@@ -15,5 +15,5 @@ def guard_notes(guards: Sequence[Guard]) -> Notes:
 
 def site_notes(sites: Sequence[Site], text: str) -> Notes:
     """Return a note for each distinct source location. text: of the note; {role} is the site's."""
-    found = {(site.span.file, site.span.line): site for site in reversed(sites) if site.span is not None}
+    found = {(site.span.user.file, site.span.user.line): site for site in reversed(sites) if site.span is not None}
     return tuple((text.format(role=site.role), site.span) for site in reversed(found.values()))

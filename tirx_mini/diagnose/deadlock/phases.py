@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tirx_mini.ir import Const, For, PrimFunc, While, int_value, trips, walk
+from tirx_mini.ir import Const, For, PrimFunc, Stmt, While, int_value, trips, walk
 from tirx_mini.isa import BarrierEffect
 
 from .sites import Site, Sites
@@ -51,9 +51,61 @@ def differing_rounds(func: PrimFunc, sites: Sites) -> Iterator[Rounds]:
                 break
 
 
+@dataclass(frozen=True)
+class Once:
+    """A wait that its threads execute once, behind a loop that completes several phases of its barrier.
+
+    signal: a site in the loop. phases: the number of phases that the loop completes.
+    """
+
+    wait: Site
+    signal: Site
+    loop: For
+    phases: int
+
+
+def waits_once(func: PrimFunc, sites: Sites) -> Iterator[Once]:
+    """Yield the waits behind a loop by threads that do not wait for each of its phases, as others do."""
+    assert func.launch is not None
+    for wait in sites.all:
+        if wait.effect is not BarrierEffect.WAIT or not wait.barrier or sites.depth(wait) != 1:
+            continue
+        signals, depth = sites.signals(wait.barrier), len(wait.loops)
+        loop = signals[0].loops[depth] if signals and len(signals[0].loops) > depth else None
+        count = initial_count(sites, wait.barrier, 0)
+        if not isinstance(loop, For) or count is None or any(loop is around for around in wait.loops):
+            continue
+        inside = all(_begins(site.loops, (*wait.loops, loop)) and site.order < wait.order for site in signals)
+        members = sites.of(wait.barrier, BarrierEffect.WAIT, BarrierEffect.TEST)
+        taking = [site.threads for site in members if any(around is loop for around in site.loops)]
+        if not inside or not taking or not (wait.threads & ~np.logical_or.reduce(taking)).any():
+            continue
+        phases = _phases(signals, loop, count, func.launch.cluster_size)
+        if phases > 1:
+            yield Once(wait, signals[0], loop, phases)
+
+
+def _begins(loops: Sequence[Stmt], first: Sequence[Stmt]) -> bool:
+    """Return whether a nest of loops begins with these."""
+    return list(map(id, loops[: len(first)])) == list(map(id, first))
+
+
+def _phases(signals: Sequence[Site], loop: For, count: int, ctas: int) -> int:
+    """Return the number of phases that the signals complete in a loop; 0 if unknown."""
+    arrivals = 0
+    for site in signals:
+        outer = next(number for number, around in enumerate(site.loops) if around is loop)
+        trips = site.rounds_within(site.loops[:outer])
+        guards = all(guard.of_all_rounds(site.warps) for guard in site.guards)
+        if trips is None or not guards:
+            return 0
+        arrivals += trips * sum(site.arriving(0, 0, rank) for rank in range(1 if site.by_cta else ctas))
+    return 0 if arrivals % count else arrivals // count
+
+
 def _rounds(sites: Sites, name: str, stage: int, ctas: int) -> Rounds | None:
     """Return the rounds of one barrier per iteration of the unbounded loop, or None if unknown."""
-    count = _count(sites, name, stage)
+    count = initial_count(sites, name, stage)
     around = [site for site in sites.all if site.barrier == name and site.effect]
     signals = [site for site in around if site.effect and site.effect.arrives and _outer(site) is not None]
     waits = [site for site in around if site.effect is BarrierEffect.WAIT and _outer(site) is not None]
@@ -80,7 +132,7 @@ def _rounds(sites: Sites, name: str, stage: int, ctas: int) -> Rounds | None:
     return Rounds(name, arrivals // count, rounds.pop(), count, alike, tuple(signals), tuple(waits))
 
 
-def _count(sites: Sites, name: str, stage: int) -> int | None:
+def initial_count(sites: Sites, name: str, stage: int) -> int | None:
     """Return the initial count of a barrier if all of its inits agree."""
     inits = [site for site in sites.of(name, BarrierEffect.INIT) if site.threads_for(stage).any()]
     counts = {int_value(site.argument("count")) for site in inits}

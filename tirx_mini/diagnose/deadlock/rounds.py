@@ -12,7 +12,8 @@ from tirx_mini.sim import Mbarrier
 
 from ..kind import Explanation, counted
 from .advances import advanced_first
-from .handovers import fullness, other_stage
+from .first_waits import fullness
+from .handovers import other_stage
 from .notes import guard_notes, site_notes
 from .rule import cause
 from .sites import Site

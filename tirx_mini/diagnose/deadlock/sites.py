@@ -158,6 +158,11 @@ class Site:
         return self._target is not None
 
     @property
+    def rank(self) -> int | None:
+        """The rank of the CTA whose barrier the site names; None if it is not known before the run."""
+        return None if self._target is None else int_value(self._target)
+
+    @property
     def by_cta(self) -> bool:
         """Return whether only some CTAs of a cluster reach the site."""
         return any(guard.of_all_rounds(self.warps) and not guard.of_threads(self.warps) for guard in self.guards)

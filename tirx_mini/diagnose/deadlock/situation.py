@@ -171,9 +171,18 @@ class Situation:
 
     def rounds_of(self, warp: RunningWarp, barrier: Mbarrier, sites: Sequence[Site]) -> int:
         """Return how often the warp has executed `sites` and arrived at the barrier."""
-        threads = [int(site.threads_for(barrier.element.stage or 0)[warp.warp_id].sum()) for site in sites]
-        count = sum(a.count for a in barrier.history.arrivals.values() if a.role in (warp.place, warp.role))
-        return -(-count // min((number for number in threads if number), default=1))
+        threads: dict[Hashable, int] = {}
+        for site in sites:
+            number = int(site.threads_for(barrier.element.stage or 0)[warp.warp_id].sum())
+            if number:
+                place = place_key(site.span)
+                threads[place] = min(number, threads.get(place, number))
+        counts: dict[Hashable, int] = {}
+        for arrival in barrier.history.arrivals.values():
+            if arrival.role in (warp.place, warp.role):
+                place = place_key(arrival.span)
+                counts[place] = counts.get(place, 0) + arrival.count
+        return sum(-(-count // threads.get(place, 1)) for place, count in counts.items())
 
     def overrun(self, barrier: Mbarrier, sites: Sequence[Site]) -> bool:
         """Return whether a warp has arrived more often than phases have begun, and so did not wait for them."""
