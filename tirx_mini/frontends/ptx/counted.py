@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tirx_mini.ir import (
     INT32,
+    AddressOf,
     Binary,
     Bind,
     Break,
@@ -19,6 +20,7 @@ from tirx_mini.ir import (
     Cast,
     Continue,
     DataType,
+    Evaluate,
     Expr,
     For,
     If,
@@ -91,6 +93,10 @@ class _Counted(Mutator):
         self._assign(node.buffer, value)
         return node if value is node.value else replace(node, value=value)
 
+    def visit_Evaluate(self, node: Evaluate) -> Stmt:
+        self._forget(node)  # an instruction with several results writes them through addresses
+        return node
+
     def visit_If(self, node: If) -> Stmt:
         cond = self._decided(node.cond)
         known = self._range(cond)
@@ -122,7 +128,7 @@ class _Counted(Mutator):
     def _forget(self, stmt: Stmt) -> None:
         """Forget the scalars that a statement changes."""
         for node in walk(stmt):
-            if isinstance(node, BufferStore):
+            if isinstance(node, (BufferStore, AddressOf)):
                 self._ranges.pop(node.buffer, None)
 
     def _assign(self, target: Buffer | Var, value: Expr) -> None:
@@ -244,17 +250,18 @@ class _Body:
     def __init__(self, stmts: Sequence[Stmt]) -> None:
         self._places = {stmt: place for place, stmt in enumerate(stmts)}
         self._values = {stmt.var: stmt for stmt in stmts if isinstance(stmt, Bind)}
-        self._stores: dict[Buffer, list[BufferStore]] = {}
+        self._stores: dict[Buffer, list[BufferStore | AddressOf]] = {}
         for stmt in stmts:
             for node in walk(stmt):
-                if isinstance(node, BufferStore) and node.buffer.scalar:
+                if isinstance(node, (BufferStore, AddressOf)) and node.buffer.scalar:
                     self._stores.setdefault(node.buffer, []).append(node)
         self.steps = dict(self._steps())
 
     def _steps(self) -> Iterator[tuple[Buffer, int]]:
         for buffer, stores in self._stores.items():
-            if len(stores) == 1 and stores[0] in self._places:
-                value = self._affine(stores[0].value, self._places[stores[0]], {})
+            store = stores[0]
+            if len(stores) == 1 and isinstance(store, BufferStore) and store in self._places:
+                value = self._affine(store.value, self._places[store], {})
                 if value is not None and value.counter is buffer:
                     yield buffer, value.offset
 
@@ -269,7 +276,9 @@ class _Body:
             return self._affine(self._values[expr].value, self._places[self._values[expr]], steps)
         if isinstance(expr, BufferLoad) and expr.buffer.scalar and len(self._stores.get(expr.buffer, ())) == 1:
             store = self._stores[expr.buffer][0]
-            passed = store in self._places and self._places[store] < place
+            if not isinstance(store, BufferStore) or store not in self._places:
+                return None
+            passed = self._places[store] < place
             return _Affine(expr.buffer, steps.get(expr.buffer, 0) if passed else 0)
         if isinstance(expr, Binary) and expr.op in ("+", "-"):
             a, b = self._affine(expr.a, place, steps), self._affine(expr.b, place, steps)

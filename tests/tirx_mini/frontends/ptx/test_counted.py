@@ -103,3 +103,12 @@ def test_loops_within_loops() -> None:
     )
     values, trips = ran(entry, 7)
     assert values[:2] == [7, 21] and sorted(trips, key=str) == [3, 7]
+
+
+@pytest.mark.parametrize("load", ["ld.global.u32 %r0, [%d0];", "ld.global.v2.u32 {%r0, %r5}, [%d0];"])
+def test_a_counter_that_is_loaded_is_not_known(load: str) -> None:
+    before = f"mov.u32 %r0, 0; setp.eq.u32 %p3, %r8, 0; @%p3 {load}"
+    entry = program("add.s32 %r1, %r1, %r0; add.s32 %r0, %r0, 1; setp.lt.s32 %p0, %r0, 9;", before)
+    out = np.array([7, 0, 0], np.int32)
+    assert entry.simulate((out, 0), grid=1, block=1).ok
+    assert out.tolist() == [9, 7 + 8, 5]
