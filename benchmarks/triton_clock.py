@@ -85,7 +85,7 @@ def matmuls() -> Iterator[tuple[str, Launch]]:
         a, b = _random(size, size, dtype=dtype), _random(size, size, dtype=dtype).T
         c = torch.empty(size, size, dtype=torch.float16, device=DEVICE)
         strides = (*a.stride(), *b.stride(), *c.stride())
-        launch = products.matmul.fn[(triton.cdiv(size, bm) * triton.cdiv(size, bn),)]
+        launch = vars(products.matmul)["fn"][(triton.cdiv(size, bm) * triton.cdiv(size, bn),)]
         tile = {"BM": bm, "BN": bn, "BK": bk, "G": 8, "ACT": "", "num_warps": warps, "num_stages": stages}
         name = f"matmul {str(dtype).removeprefix('torch.')} {size}, {bm} x {bn} x {bk}"
         yield name, partial(launch, a, b, c, size, size, size, *strides, **tile)

@@ -35,6 +35,7 @@ CALLS: Mapping[str, tuple[str, ...]] = {
     "check": (f"{STEP_5}:hgemm_v5", "--size", "256"),
     "trace": (f"{STEP_5}:hgemm_v5", "--size", "256", "-o", "OUT/step05.html"),
     "explain": ("TX107",),
+    "tune": (f"{STEP_5}:hgemm_v5", "--size", "256", "--set", "PIPE_DEPTH=2", "--quick", "--jobs", "1"),
     "inspect": ("5", "256", "--kernels", STEP_5, "--stage", "passes"),
     "quiz": ("2", "--question", "1", "--answer", "64"),
     "drill": ("2", "--list"),

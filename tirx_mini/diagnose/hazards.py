@@ -135,6 +135,7 @@ def hazard(fact: Hazard) -> Explanation:
     earlier = fact.earlier
     if earlier is not None:
         about["other_role"] = earlier.role
+        about["other_operation"] = str(earlier.operation)
         verb = verb_of(earlier.operation, earlier.write)
         notes = ((f"the {earlier.operation} of {earlier.role} {verb} it here", earlier.span),)
     if fact.extent.beside is not None:

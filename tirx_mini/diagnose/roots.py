@@ -31,6 +31,7 @@ MOST_USES = 4
 """The maximum number of further locations listed for one missing synchronisation."""
 
 _LOAD = str(Operation.LOAD)
+_OF_THREADS = {_LOAD, str(Operation.STORE)}
 _NAMED = re.compile(r"barrier [1-9]\d*")
 
 
@@ -172,7 +173,8 @@ def _one_sync_for_both(findings: Sequence[Finding]) -> list[Finding]:
     """
     races = [f for f in findings if f.kind == "race" and f.severity == "error"]
     lines = {_lines(f) for f in races}
-    loads = {(line, f.details.get("buffer")) for f in races for line in _lines(f)}
+    threads = [f for f in races if {f.details.get("operation"), f.details.get("other_operation")} <= _OF_THREADS]
+    loads = {(line, f.details.get("buffer")) for f in threads for line in _lines(f)}
 
     def follows(finding: Finding) -> bool:
         if finding.kind == MISSING_WARP_SYNC.name:

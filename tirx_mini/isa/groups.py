@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .machine import Blocking, DivergentThread, LanesT
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _LANES = 32
 

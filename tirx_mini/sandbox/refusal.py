@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tirx_mini.ir import Span
 
 MOST_NOTES = 20
 
@@ -39,14 +42,14 @@ def _lines(file: str, line: int, column: int = 0, end_line: int = 0, end_column:
     return {"file": Path(file).name, **place}
 
 
-def _place(span: Any, files: Collection[str]) -> Place:
+def _place(span: Span | None, files: Collection[str]) -> Place:
     if span is None or span.user.file not in files:
         return _lines("", 0)
     user = span.user
     return _lines(user.file, user.line, user.column + 1, user.end_line, user.end_column + 1)
 
 
-def _line(span: Any, files: Collection[str]) -> tuple[int, str]:
+def _line(span: Span | None, files: Collection[str]) -> tuple[int, str]:
     """Return the line of a span, and its file's name."""
     return (span.user.line, Path(span.user.file).name) if span is not None and span.user.file in files else (0, "")
 

@@ -65,7 +65,7 @@ def test_without_any_the_error_names_the_package(toolkit: Path, monkeypatch: pyt
     monkeypatch.setattr(toolchain, "_toolkits", lambda: iter([toolkit]))
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime"):
         installed()
-    with pytest.raises(ToolchainError, match=r"needs the assembler \(ptxas\).* pip install nvidia-cuda-nvcc"):
+    with pytest.raises(ToolchainError, match=r"needs the assembler \(ptxas\).*pip install nvidia-cuda-nvcc"):
         assembler()
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-nvdisasm"):
         disassembler()

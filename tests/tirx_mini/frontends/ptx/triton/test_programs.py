@@ -29,7 +29,7 @@ def test_a_program_is_right(file: str, name: str, gpu: str, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("seed", "code", "line"),
     [
-        ("wait", "TX207", "value = tile.load(layout) * 2"), ("phase", "TX207", "value = tile.load(layout) * 2"),
+        ("wait", "TX207", "value = tile.load(layout) * 2"), ("phase", "TX108", "mbarrier.wait("),
         ("store_wait", "TX201", "tma.async_copy_global_to_shared(x"), ("bytes", "TX106", "mbarrier.wait("),
         ("expect", "TX103", "mbarrier.wait("), ("count", "TX107", "mbarrier.wait("),
     ],
