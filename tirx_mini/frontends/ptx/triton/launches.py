@@ -26,7 +26,7 @@ _SWIZZLES = (0, 32, 64, 128)
 """The bytes of the values of `CUtensorMapSwizzle` (CUDA driver API)."""
 
 
-_BUDGET = 10 * BUDGET
+_BUDGET = 1000 * BUDGET
 """The budget of a launch for its time alone, since programs measure larger sizes than they check."""
 _WAVES = (16, 32)
 """The CTAs of an SM in the two parts of a large grid whose times are extrapolated."""
