@@ -189,8 +189,10 @@ def table(rows: Sequence[Row]) -> str:
 
 def updated(path: Path, gpu: str, shape: Shape, rows: Sequence[Row], device: str) -> str:
     """A table with these rows of a GPU: predicted ones replace all of it, measured ones its last two columns."""
-    with path.open(newline="", encoding="utf-8") as file:
-        old = list(csv.DictReader(file))
+    old: list[dict[str, str]] = []
+    if path.exists():
+        with path.open(newline="", encoding="utf-8") as file:
+            old = list(csv.DictReader(file))
     mine = {each["left_out"]: each for each in old if each["gpu"] == gpu}
     for row in rows:
         kept = mine.get(row.idea.name, {})
