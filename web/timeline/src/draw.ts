@@ -102,7 +102,7 @@ export class Painter {
     const lanes = scene.items.filter((item): item is Lane => item.kind === "lane");
     const lane = lanes.find((each) => each.name === "tensor core") ?? lanes[0];
     const scale = this.width / view.cycles;
-    if (lane?.rows.length && this.canvas.width) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
+    if (lane?.rows.length) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
     const from = view.from * scale, wide = Math.max(3, (view.to - view.from) * scale);
     c.fillStyle = theme.accent;
     c.globalAlpha = 0.16;
@@ -118,8 +118,8 @@ export class Painter {
     const { width, whole } = this;
     if (whole?.row === row && whole.width === width && whole.theme === theme) return whole.picture;
     const picture = document.createElement("canvas"), ratio = this.canvas.width / width, c = picture.getContext("2d")!;
-    picture.width = this.canvas.width;
-    picture.height = Math.round(OVERVIEW * ratio);
+    picture.width = Math.max(1, this.canvas.width);
+    picture.height = Math.max(1, Math.round(OVERVIEW * ratio)); // a page that is not shown yet has no size
     c.scale(ratio, ratio);
     const level = row.pyramid.level(1 / scale);
     level.key.forEach((key, bin) => {
