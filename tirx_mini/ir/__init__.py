@@ -2,7 +2,7 @@
 printer.
 """
 
-from .arith import Analyzer, key, simplify
+from .arith import Analyzer, Bounds, key, simplify
 from .bits import Reinterpret, reinterpret
 from .block import REDUCE, SPATIAL, Block
 from .buffer import (
@@ -83,6 +83,7 @@ from .stmt import (
     TileWrite,
     While,
     as_condition,
+    leaves,
     seq,
     trips,
 )  # fmt: skip
@@ -102,6 +103,7 @@ __all__ = [
     "TIR",
     "TVM",
     "Analyzer",
+    "Bounds",
     "BINARY_OPS",
     "UNARY_OPS",
     "key",
@@ -215,6 +217,7 @@ __all__ = [
     "Mutator",
     "children",
     "inner_statements",
+    "leaves",
     "rewrite",
     "statements",
     "structural_equal",

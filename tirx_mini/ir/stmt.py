@@ -16,6 +16,7 @@ function contains none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
@@ -248,6 +249,21 @@ def as_condition(value: object) -> Expr:
 def trips(start: int, stop: int, step: int) -> int:
     """Return the number of iterations of a loop; `len(range(…))` fails for counts of 64 bits."""
     return max(0, -((start - stop) // step))
+
+
+def leaves(stmt: Stmt) -> Iterator[Stmt]:
+    """Yield the break and continue statements of `stmt` that belong to an enclosing loop."""
+    if isinstance(stmt, (Break, Continue)):
+        yield stmt
+    elif isinstance(stmt, Seq):
+        for child in stmt.stmts:
+            yield from leaves(child)
+    elif isinstance(stmt, If):
+        yield from leaves(stmt.then)
+        if stmt.orelse is not None:
+            yield from leaves(stmt.orelse)
+    elif isinstance(stmt, Hint) and stmt.body is not None:
+        yield from leaves(stmt.body)
 
 
 def seq(*stmts: Stmt | None, span: Span | None = None) -> Stmt:

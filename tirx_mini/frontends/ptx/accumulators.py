@@ -68,7 +68,7 @@ def _before_fence(block: Block, accumulators: set[str]) -> Block:
 
 def _sets(instruction: Instruction, targets: set[str]) -> bool:
     """Return whether an instruction moves a register or a number to one of `targets`."""
-    if instruction.opcode[0] != "mov" or instruction.guard is not None or len(instruction.operands) != 2:
+    if not _moves(instruction):
         return False
     target, source = instruction.operands
     return isinstance(target, Register) and target.name in targets and isinstance(source, (Register, Immediate, Float))
@@ -93,13 +93,18 @@ def in_place(found: Mapping[int, Block], kinds: Mapping[str, tuple[str, int]]) -
 
 def _move(instruction: Instruction, kinds: Mapping[str, tuple[str, int]]) -> tuple[str, str] | None:
     """Return the target and the source of a move between two registers of one type."""
-    if instruction.opcode[0] != "mov" or instruction.guard is not None or len(instruction.operands) != 2:
+    if not _moves(instruction):
         return None
     to, origin = instruction.operands
     if not isinstance(to, Register) or not isinstance(origin, Register) or to.component or origin.component:
         return None
     same = kinds.get(to.name) == kinds.get(origin.name) and to.name in kinds
     return (to.name, origin.name) if same else None
+
+
+def _moves(instruction: Instruction) -> bool:
+    """Return whether an instruction moves one operand to another in all threads."""
+    return instruction.opcode[0] == "mov" and instruction.guard is None and len(instruction.operands) == 2
 
 
 def _accumulators(found: Mapping[int, Block]) -> set[str]:

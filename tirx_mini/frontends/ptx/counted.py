@@ -7,18 +7,19 @@ equal over it, and leaves iterations out of a run for its time alone; of other l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from tirx_mini.ir import (
     INT32,
     AddressOf,
     Binary,
     Bind,
+    Bounds,
     Break,
     Buffer,
     BufferLoad,
     BufferStore,
     Cast,
-    Continue,
     DataType,
     Evaluate,
     Expr,
@@ -37,14 +38,17 @@ from tirx_mini.ir import (
     cast,
     const,
     int_value,
+    leaves,
     seq,
+    statements,
+    trips,
     walk,
 )
 from tirx_mini.records import dataclass, replace
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-Range = tuple[int, int]
+_Assignment = TypeVar("_Assignment", Bind, BufferStore)
 _NARROW = 32
 """The bits of the counters that are worked out from the iteration. Addresses stay sums, which are cheaper."""
 
@@ -75,26 +79,31 @@ class _Test:
 
 
 class _Counted(Mutator):
-    """Replaces counted loops, with the ranges of the scalars and values before each statement."""
+    """Replaces counted loops, with the bounds of the scalars and values before each statement.
+
+    `ir.Analyzer` is for indices, which never wrap around. Registers do, so that a value has bounds only where they fit.
+    """
 
     def __init__(self, grid: Sequence[int]) -> None:
         self._grid = {f"blockIdx.{axis}": (0, extent - 1) for axis, extent in zip("xyz", grid, strict=True)}
-        self._ranges: dict[Buffer | Var, Range] = {}
+        self._ranges: dict[Buffer | Var, Bounds] = {}
 
     def visit_Bind(self, node: Bind) -> Stmt:
-        value = self._decided(node.value)
-        self._assign(node.var, value)
-        return node if value is node.value else replace(node, value=value)
+        return self._assigned(node, node.var)
 
     def visit_BufferStore(self, node: BufferStore) -> Stmt:
-        if not node.buffer.scalar:
-            return node
+        return self._assigned(node, node.buffer)
+
+    def _assigned(self, node: _Assignment, target: Var | Buffer) -> _Assignment:
         value = self._decided(node.value)
-        self._assign(node.buffer, value)
+        bounds = self._range(value)
+        self._forget(node)
+        if bounds is not None and _fits(bounds, target.dtype) and (isinstance(target, Var) or target.scalar):
+            self._ranges[target] = bounds
         return node if value is node.value else replace(node, value=value)
 
     def visit_Evaluate(self, node: Evaluate) -> Stmt:
-        self._forget(node)  # an instruction with several results writes them through addresses
+        self._forget(node)
         return node
 
     def visit_If(self, node: If) -> Stmt:
@@ -126,17 +135,10 @@ class _Counted(Mutator):
         return _as_for(before, loop) or loop
 
     def _forget(self, stmt: Stmt) -> None:
-        """Forget the scalars that a statement changes."""
+        """Forget the scalars that a statement changes: an instruction with several results has their addresses."""
         for node in walk(stmt):
             if isinstance(node, (BufferStore, AddressOf)):
                 self._ranges.pop(node.buffer, None)
-
-    def _assign(self, target: Buffer | Var, value: Expr) -> None:
-        found = self._range(value)
-        if found is None:
-            self._ranges.pop(target, None)
-        else:
-            self._ranges[target] = found
 
     def _decided(self, expr: Expr) -> Expr:
         """Return a condition without the parts that are the same for all threads."""
@@ -156,7 +158,7 @@ class _Counted(Mutator):
             return a if self._range(b) == (neutral, neutral) else expr
         return expr
 
-    def _compared(self, expr: Binary) -> Range | None:
+    def _compared(self, expr: Binary) -> Bounds | None:
         """Return the range of a comparison, if both sides have one."""
         a, b = self._range(expr.a), self._range(expr.b)
         if a is None or b is None or expr.op not in _NEGATED:
@@ -173,7 +175,7 @@ class _Counted(Mutator):
             always, never = (same, apart) if op == "==" else (apart, same)
         return (int(always), int(not never))
 
-    def _range(self, expr: Expr) -> Range | None:
+    def _range(self, expr: Expr) -> Bounds | None:
         """Return the lowest and the highest value of an integer, or None if they are not known."""
         number = int_value(expr)
         if number is not None:
@@ -195,18 +197,18 @@ class _Counted(Mutator):
         return None
 
 
-def _fits(values: Range, dtype: DataType) -> bool:
+def _fits(values: Bounds, dtype: DataType) -> bool:
     high = 1 << dtype.bits - dtype.is_signed
     return -high * dtype.is_signed <= values[0] and values[1] < high
 
 
-def _as_for(before: Mapping[Buffer | Var, Range], loop: While) -> For | None:
+def _as_for(before: Mapping[Buffer | Var, Bounds], loop: While) -> For | None:
     """Return a loop as a `For` if all threads make the same known number of iterations.
 
     before: the ranges of scalars in front of it.
     """
     body = loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
-    if int_value(loop.cond) != 1 or not body or any(_leave(body[:-1])):
+    if int_value(loop.cond) != 1 or not body or any(map(_leaves_early, body[:-1])):
         return None
     last = body[-1]
     if not (isinstance(last, If) and last.orelse is None and isinstance(last.then, Break)):
@@ -215,33 +217,17 @@ def _as_for(before: Mapping[Buffer | Var, Range], loop: While) -> For | None:
     test = inside.test(last.cond, len(body) - 1)
     if test is None or test.counter not in before or not inside.steps.get(test.counter):
         return None
-    trips = {_trips(first + test.offset, inside.steps[test.counter], test) for first in before[test.counter]}
-    if len(trips) > 1 or None in trips or (test.op in ("==", "!=") and len(set(before[test.counter])) > 1):
+    found = {_trips(first + test.offset, inside.steps[test.counter], test) for first in before[test.counter]}
+    if len(found) > 1 or None in found or (test.op in ("==", "!=") and len(set(before[test.counter])) > 1):
         return None
     iteration = Var(INT32, f"{test.counter.name}_iteration")
     counted = [inside.worked_out(stmt, iteration, before) for stmt in body[:-1]]
-    return For(iteration, const(0), const(trips.pop() or 0), seq(*counted), span=loop.span)
+    return For(iteration, const(0), const(found.pop() or 0), seq(*counted), span=loop.span)
 
 
-def _leave(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
-    """Yield the statements that leave or continue the loop around them, or the kernel."""
-    for stmt in stmts:
-        for node in walk(stmt):
-            if isinstance(node, Return):
-                yield node
-        yield from _of_this_loop(stmt)
-
-
-def _of_this_loop(stmt: Stmt) -> Iterator[Stmt]:
-    if isinstance(stmt, (Break, Continue)):
-        yield stmt
-    elif isinstance(stmt, Seq):
-        for each in stmt.stmts:
-            yield from _of_this_loop(each)
-    elif isinstance(stmt, If):
-        yield from _of_this_loop(stmt.then)
-        if stmt.orelse is not None:
-            yield from _of_this_loop(stmt.orelse)
+def _leaves_early(stmt: Stmt) -> bool:
+    """Return whether a statement may leave or continue the loop around it, or end the kernel."""
+    return any(leaves(stmt)) or any(isinstance(node, Return) for node in statements(stmt))
 
 
 class _Body:
@@ -309,7 +295,7 @@ class _Body:
             return None
         return _Test(a.counter, a.offset, op, b.offset, cond.a.dtype)
 
-    def worked_out(self, stmt: Stmt, iteration: Var, before: Mapping[Buffer | Var, Range]) -> Stmt:
+    def worked_out(self, stmt: Stmt, iteration: Var, before: Mapping[Buffer | Var, Bounds]) -> Stmt:
         """Return the statement; if it advances a narrow counter from a known value, with its value of the iteration."""
         if not isinstance(stmt, BufferStore) or stmt.buffer not in self.steps or stmt.buffer.dtype.bits > _NARROW:
             return stmt
@@ -345,6 +331,6 @@ def _until(first: int, step: int, op: str, bound: int) -> int | None:
     if op in ("<", "<="):
         first, step, bound, op = -first, -step, -bound, _SWAPPED[op]
     least = bound if op == ">=" else bound + 1
-    if first >= least:
-        return 0
-    return None if step <= 0 else -(-(least - first) // step)
+    if step <= 0:
+        return 0 if first >= least else None
+    return trips(first, least, step)

@@ -20,13 +20,14 @@ from tirx_mini.ir import (
     If,
     Stmt,
     While,
+    leaves,
     walk,
 )
 from tirx_mini.isa import instruction_of, instructions
 
 from .calls import Calls
 from .expressions import Expressions
-from .leaving import leaves, spins
+from .leaving import spins
 from .uniformity import Uniformity
 from .values import Value
 from .writer import Writer

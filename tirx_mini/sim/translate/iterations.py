@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tirx_mini.ir import BufferLoad, BufferStore, Call, Expr, For, Hint, Seq, Stmt, int_value, trips, walk
+from tirx_mini.ir import BufferLoad, BufferStore, Call, Expr, For, Hint, Seq, Stmt, int_value, leaves, trips, walk
 from tirx_mini.isa import instruction_of
 
-from .leaving import leaves
 from .values import Value
 from .writer import Writer
 

@@ -6,18 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from tirx_mini.ir import (
     Bind,
-    Break,
     Buffer,
     BufferLoad,
     BufferStore,
     Call,
     Cast,
-    Continue,
     Expr,
     For,
-    Hint,
-    If,
-    Seq,
     Stmt,
     Var,
     While,
@@ -25,21 +20,6 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import BarrierEffect, Memory, atomic_operation, instruction_of, instructions
-
-
-def leaves(stmt: Stmt) -> Iterator[Stmt]:
-    """Yield the break and continue statements of `stmt` that belong to an enclosing loop."""
-    if isinstance(stmt, (Break, Continue)):
-        yield stmt
-    elif isinstance(stmt, Seq):
-        for child in stmt.stmts:
-            yield from leaves(child)
-    elif isinstance(stmt, If):
-        yield from leaves(stmt.then)
-        if stmt.orelse is not None:
-            yield from leaves(stmt.orelse)
-    elif isinstance(stmt, Hint) and stmt.body is not None:
-        yield from leaves(stmt.body)
 
 
 def spins(loop: While | For) -> bool:

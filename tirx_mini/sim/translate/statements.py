@@ -33,6 +33,7 @@ from tirx_mini.ir import (
     Stmt,
     TirxError,
     While,
+    leaves,
 )  # fmt: skip
 
 from ..machine import UniformArray, numpy_dtype
@@ -42,7 +43,7 @@ from .course import Course
 from .divergent import diverge, is_elect, length_of_run
 from .expressions import Expressions
 from .iterations import Iterations
-from .leaving import counts, leaves, spins, steady
+from .leaving import counts, spins, steady
 from .memoised import as_series
 from .moves import copied, stored
 from .parallel import together
