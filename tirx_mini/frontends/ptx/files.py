@@ -17,6 +17,7 @@ from tirx_mini.course import (
 from tirx_mini.diagnose import failed
 from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
 from tirx_mini.ir import TirxError
+from tirx_mini.records import replace
 from tirx_mini.runtime import assemble, counts_text, disassemble, section_of, summarise
 
 from .cuda import cubin_of, read_cuda
@@ -60,7 +61,7 @@ class PtxFiles:
         if path.suffix == ".py":
             raise KernelFileError(f"{file} is a Python program: only kernels in .cu and .ptx files have stages")
         sizes = _sizes(program, launch) if stage == "tir" else {}
-        module = read_module(path, name, launch, gpu)
+        module = read_module(path, name, replace(launch, optimize=True), gpu)  # no stage shows another text
         entry = module.entry(name) if name or stage != "ptx" else None
         if entry is None or stage == "ptx":
             return module.text.rstrip("\n") + "\n"
