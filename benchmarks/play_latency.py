@@ -4,7 +4,7 @@
     python benchmarks/play_latency.py --runs 5 --cases drill
 
 A run is a request to a server on this machine, whose processes are warm. The page waits for 150 ms without a key before
-it; these are added. Bounds are those of the median, on an idle machine; the load is that of the last minute.
+it; these are added. Bounds apply to the median on an idle machine. The load is an average over the last minute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long the simulator takes to read PTX and to translate it to its IR, for 5,000 instructions.
+"""The CPU time of reading PTX and translating it to IR, for 5,000 instructions.
 
     python benchmarks/ptx_reading.py [--repeat 7]
 

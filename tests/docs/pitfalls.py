@@ -39,7 +39,7 @@ def lines(indent: int, *texts: str) -> str:
 
 
 def rows(step: int) -> dict[str, str]:
-    """What `check` reports of each mistake, by the table of a page."""
+    """The report of `check` on each mistake in the table of a page."""
     page = (DOCS / f"steps/step{step:02}.md").read_text(encoding="utf-8")
     table = page.partition("\n## Pitfalls\n")[2].partition("\n## ")[0]
     return {row["mistake"]: row["reported"] for row in _ROW.finditer(table)}
@@ -68,7 +68,7 @@ def assert_leads_to_its_codes(step: int, row: str, wrong: Iterable[Mistake], sha
 
 
 def reported(step: int, wrong: Mistake, shape: Shape, folder: Path) -> list[Finding]:
-    """What `check` reports, the worst finding first."""
+    """The findings of `check`, the worst first."""
     (old, new), *then = wrong.edits
     path = folder / "wrong.py"
     path.write_text(Edit(step, old, new, tuple(then)).source(), encoding="utf-8")

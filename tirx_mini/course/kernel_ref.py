@@ -39,7 +39,7 @@ class KernelRef:
 
     @property
     def of_course(self) -> bool:
-        """Whether the name is a factory `hgemm_vN` in a reader's file, not in the references."""
+        """True if the name is a factory `hgemm_vN` in a reader's file, not in the references."""
         return step_of(self.name) is not None and not self.path.resolve().is_relative_to(default_kernels().resolve())
 
     def __str__(self) -> str:

@@ -211,7 +211,7 @@ def _load(
                 exec(compile(tree, str(file), "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
         own = error.filename in (None, str(file), spec.origin)
-        where = file if own else error.filename  # that of a module that it imports
+        where = file if own else error.filename  # an imported module has the error
         raise KernelFileError(f"{where}:{error.lineno}: {error.msg}: {(error.text or '').strip()}") from error
     return module
 

@@ -48,7 +48,7 @@ def export(
     """Run a kernel, and write its page to a file. Return the verdict in a line, and whether the kernel is right.
 
     ref: as in `serve`; without a name, the last kernel that is written. shape, size: of the problem, by default 512 in
-    each dimension that is free. gpu, sms: the modelled GPU, by default that of the file's ladder. fill: as in
+    each dimension that is free. gpu, sms: the modelled GPU; the default is the ladder's. fill: as in
     `serve`. Raises `PlayError`, and `OutputError` if the file cannot be written.
     """
     from .recording import export_page

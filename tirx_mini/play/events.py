@@ -29,7 +29,7 @@ def verdict_event(checked: Checked, file: str, seconds: float) -> Data:
 
 
 def _time_of(report: Report) -> str:
-    """Return the times as the headline has them; that of a launch by itself may follow with the bound."""
+    """Return the times of the headline. The time of a launch by itself may follow with the bound."""
     return "" if report.timing is None else report.timing.sentence(report.gpu)
 
 

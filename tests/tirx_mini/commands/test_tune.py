@@ -68,7 +68,7 @@ def written(folder: Path, text: str) -> str:
 
 
 def tuned(capsys: pytest.CaptureFixture[str], status: int, *argv: str) -> str:
-    """What the command prints, on one line."""
+    """The output of the command, on one line."""
     assert main(["tune", *argv, "--gpu", "h100", "--jobs", "1"]) == status
     said = capsys.readouterr()
     return " ".join(f"{said.out} {said.err}".split())

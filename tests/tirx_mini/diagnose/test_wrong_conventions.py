@@ -36,7 +36,7 @@ MMA_ROLE = f"                elif warp_id == 0:\n                    {LANE}"
 TMA_ROLE = f"                if warp_id == 3:\n                    {LANE}"
 EACH_STAGE = "                        for i in range(PIPE_DEPTH):\n                            "
 
-# An arrival before the loops, by those who free a place.
+# The threads that free a place arrive once before their loops.
 FREE = ("            elif wg_id == 0:\n", "            elif wg_id == 0:\n                ld2mma.arrive(0)  # before\n")
 FREE_IN_PAIR = (WRITE_BACK, WRITE_BACK.replace(LOOP, f"                ld2mma.arrive(0, cta_id=0)  # before\n{LOOP}"))
 FREE_OF_TWO = (
@@ -52,7 +52,7 @@ FREE_ON_HOPPER = (CONSUMERS, CONSUMERS.replace(":\n", f":\n{RELEASES}", 1))
 
 
 def begins(state: str, producer: bool) -> Change:
-    """Let the state of a role begin as that of the other side."""
+    """Begin a role with the phase of the other side."""
     return f"{state}_phase.init(is_producer={not producer})", f"{state}_phase.init(is_producer={producer})"
 
 

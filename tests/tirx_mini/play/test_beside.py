@@ -1,4 +1,4 @@
-"""The timeline is made beside the verdict, without data, and is that of the run with data."""
+"""A timeline recorded without data, beside the verdict, equals the timeline of a run with data."""
 
 from __future__ import annotations
 

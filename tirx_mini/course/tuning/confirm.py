@@ -25,8 +25,8 @@ _SINGLE = 5e-3
 def confirmed(program: TunedProgram, trial: Trial, peer: Trial | None) -> tuple[Trial, str]:
     """Simulate a candidate with data and checks. Return it with the outcome, and what bounds it, in words.
 
-    peer: the candidate whose results must be the same, where there is no product to compare with: that of the file,
-    whose results are taken to be right, or else another one.
+    peer: a candidate with which the results are compared where there is no product. It has the file's values, whose
+    results are taken to be right, or else other ones.
     """
     small = program if trial.flops <= SLOW else program.smaller() or program
     if small is program and trial.flops > LARGEST_CHECKED:

@@ -73,7 +73,7 @@ class TunedProgram:
 
     @property
     def _in_file(self) -> bool:
-        """Whether the program is named by its file, and so called with its parameters."""
+        """True if the program is named by its file, and so called with its parameters."""
         return KernelRef.parse(self.name).path.is_file()
 
     @cached_property

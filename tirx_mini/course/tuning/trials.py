@@ -20,7 +20,7 @@ from ..what_if import Assignment
 from .program import TunedProgram
 
 BEST = 5
-"""How many of the fastest candidates are compiled and measured."""
+"""The number of the fastest candidates that are compiled and measured."""
 _ENDED = "the system ended its process, most likely for its memory"
 
 

@@ -36,8 +36,8 @@ def read_cuda(
 ) -> PtxModule:
     """The module that CUDA C++ is compiled to. Findings are at the lines of the source. No GPU is needed.
 
-    The module is the text of an optimising compiler, which is what a GPU executes. A simulation also checks two texts
-    with less optimisation, which keep the accesses that race, and compares the values that all of them compute.
+    The module is optimised text, the code that a GPU executes. A simulation also checks two texts with less
+    optimisation, which keep the accesses that race, and compares the values that all of them compute.
 
     source: the text, or a `Path` of the file that has it.
     arch: as in "sm_90a".

@@ -30,7 +30,7 @@ def program(body: str, before: str = "") -> Entry:
 
 
 def ran(entry: Entry, n: int = 0) -> tuple[list[int], list[int | None]]:
-    """What it stores, and the numbers of iterations of its counted loops."""
+    """The stored values, and the trip counts of the counted loops."""
     out = np.zeros(3, np.int32)
     func = entry.lowered((out, n), grid=1, block=1).func
     report = entry.simulate((out, n), grid=1, block=1)

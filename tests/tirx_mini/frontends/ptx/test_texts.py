@@ -261,7 +261,7 @@ WAIT = 'asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");'
 
 @pytest.mark.parametrize("early", [False, True])
 def test_accumulators_that_are_read_too_early_are_found_in_the_text_that_keeps_them_in_place(early: bool) -> None:
-    """The text without optimisation stores them in local memory behind each wgmma, which is no access of the source."""
+    """Text without optimisation stores accumulators in local memory after each wgmma; the source has no such access."""
     source = WGMMA.replace("LATE" if early else "WAIT", WAIT).replace("WAIT" if early else "LATE", "")
     a, b = (np.random.default_rng(0).standard_normal(n).astype(np.float16).view(np.uint32) for n in (1024, 128))
     out = np.zeros(512, np.float32)
