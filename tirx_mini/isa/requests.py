@@ -16,6 +16,7 @@ class MemoryAccess:
     """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
     "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it.
     nc: of a load, whether it takes the path for memory that nobody writes; allocates: whether its line is kept there.
+    returns: of an atomic operation, whether the thread waits for the old value.
     """
 
     dtype: str
@@ -25,6 +26,7 @@ class MemoryAccess:
     words: int
     nc: bool = False
     allocates: bool = True
+    returns: bool = False
 
 
 @dataclass(frozen=True)

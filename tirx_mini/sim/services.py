@@ -238,7 +238,6 @@ class Services:
         """A release at the scope of the cluster is a MEMBAR at that of the GPU: earlier writes come to the L2 first."""
         if scope == "cluster":
             self.scoped.fence(w, "release", scope)
-            w.time += self.spec.l2_latency
 
     def acquire_after(self, w: RunningWarp, scope: str) -> None:
         """An acquire at the scope of the cluster empties the L1 of the SM."""

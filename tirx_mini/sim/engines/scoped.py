@@ -27,6 +27,7 @@ from ..machine import (
     Registers,
     RunningWarp,
     numpy_dtype,
+    spend_fence,
     spend_global,
     spend_shared,
 )
@@ -72,7 +73,7 @@ class ScopedAccesses:
         dtype = numpy_dtype(access.dtype)
         varies = isinstance(address, np.ndarray) and address.ndim > 0
         found = np.zeros(w.mask.count if varies else 1, dtype)
-        for run in self._runs(w, access, address, write=False):
+        for run in self._runs(w, access, address, Operation.LOAD):
             w.cta.cluster.values.apply(self._load, w, access, run, found)
         return spread(w, found) if varies else scalar(found)
 
@@ -85,7 +86,7 @@ class ScopedAccesses:
         """Load adjacent words into registers."""
         words = np.zeros((access.words, LANES), np.uint32)
         values = w.cta.cluster.values
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=False):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.LOAD):
             values.apply(self._load_words, w, access, run, words)
         values.apply(registers.write, words)
 
@@ -99,7 +100,7 @@ class ScopedAccesses:
         varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
         if varies:
             address = np.broadcast_to(address, (LANES,))
-        for run in self._runs(w, access, address, write=True):
+        for run in self._runs(w, access, address, Operation.STORE):
             w.cta.cluster.values.apply(self._store, w, access, run, values, varies)
 
     def _store(self, w: RunningWarp, access: MemoryAccess, run: Run, values: Sequence[Any], varies: bool) -> None:
@@ -117,7 +118,7 @@ class ScopedAccesses:
         """Store adjacent words from registers."""
         values = w.cta.cluster.values
         words = values.of(registers.read, access.words)
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.STORE):
             values.apply(self._store_words, w, access, run, words)
 
     def _store_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
@@ -133,7 +134,7 @@ class ScopedAccesses:
         operand = active(w, value, dtype, True)
         expected = active(w, compare, dtype, True) if compare is not None else operand
         old = np.zeros(w.mask.count, dtype)
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.ATOMIC):
             w.cta.cluster.values.apply(self._update, w, access, run, op, (operand, expected, old))
         return spread(w, old)
 
@@ -158,6 +159,8 @@ class ScopedAccesses:
         accesses the flag has such a fence; on hardware, all earlier writes of any thread are in the L2 after its fence,
         and later reads do not hit stale lines of the L1.
         """
+        if sem in RELEASES:
+            spend_fence(w, scope)
         w.cta.cluster.order.record(self._fence, w, sem, scope)
 
     def _fence(self, w: RunningWarp, sem: str, scope: str) -> None:
@@ -206,9 +209,13 @@ class ScopedAccesses:
 
     # -- memories ------------------------------------------------------------------------------------------------
 
-    def _runs(self, w: RunningWarp, access: MemoryAccess, address: Addresses, write: bool) -> Iterator[Run]:
+    def _runs(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, operation: Operation
+    ) -> Iterator[Run]:
         """Yield the accesses of the active lanes by memory; a uniform address is a single access."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
+        if operation is not Operation.LOAD and access.sem in RELEASES:
+            spend_fence(w, access.scope)
         given: Any = address
         if isinstance(address, np.ndarray) and address.ndim:
             addresses: np.ndarray = (given if w.mask.full else given[w.mask.lanes]).astype(np.int64, copy=False)
@@ -224,12 +231,12 @@ class ScopedAccesses:
             low, high = int(addresses.min()), int(addresses.max())
         home = self._home(w, low)
         if home == self._home(w, high):
-            yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
+            yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, operation)
             return
         homes = np.array([self._home(w, each) for each in addresses.tolist()])
         for home in np.unique(homes).tolist():
             lanes = np.flatnonzero(homes == home)
-            yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, write)
+            yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, operation)
 
     def _home(self, w: RunningWarp, address: int) -> int:
         """Return the memory of an address: the rank of a CTA, or a negative number for each global buffer."""
@@ -237,13 +244,14 @@ class ScopedAccesses:
         return rank if rank < len(w.cta.cluster.ctas) else -1 - (address >> self.gpu.memory.SPACING)
 
     def _at(
-        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int,
+        operation: Operation,
     ) -> Iterator[Run]:
         """Yield the accesses to one memory, split at the boundaries of shadow segments."""
         if home < 0:
-            yield self._global(w, access, lanes, own, n, write)
+            yield self._global(w, access, lanes, own, n, operation)
             return
-        run: Run = self._shared(w, access, home, lanes, own, n, write)
+        run: Run = self._shared(w, access, home, lanes, own, n, operation is not Operation.LOAD)
         while run.segment is not None and int(run.offsets.max()) >= run.segment.stop:
             yield replace(run, lanes=run.lanes[inside := run.offsets < run.segment.stop], offsets=run.offsets[inside])
             lanes, offsets = run.lanes[~inside], run.offsets[~inside]
@@ -269,9 +277,9 @@ class ScopedAccesses:
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(
-        self, w: RunningWarp, access: MemoryAccess, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+        self, w: RunningWarp, access: MemoryAccess, lanes: np.ndarray, own: np.ndarray, n: int, operation: Operation
     ) -> Run:
-        memory = self.gpu.memory
+        memory, write, atomic = self.gpu.memory, operation is not Operation.LOAD, operation is Operation.ATOMIC
         found = memory.locate(int(own.max()) + n - 1)
         if access.space.startswith("shared") or found is None:
             raise Fault(self._outside(w, access, own, n))
@@ -280,7 +288,7 @@ class ScopedAccesses:
             w.dependence.check(w, Operation.STORE if write else Operation.LOAD, buffer.name, write)
         offsets = own - memory.base(buffer.slot)
         moved, missed = self.gpu.traffic.touch(buffer.slot, offsets // n, n, len(lanes))
-        spend_global(w, len(lanes), n, moved, missed, write)
+        spend_global(w, len(lanes), n, moved, missed, write and not access.returns, atomic=atomic)
         segment = memory.segments.get(buffer.slot)
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
 

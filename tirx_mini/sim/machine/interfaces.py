@@ -53,7 +53,3 @@ class Wait:
 
 Blocking = Iterable[Wait]
 """The result of a blocking function: it yields the waits of the warp."""
-
-
-QUARTERS = 4
-"""The number of sub-partitions of an SM; warp w of a CTA runs in partition w % 4, which has a tensor core."""

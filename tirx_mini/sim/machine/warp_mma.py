@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tirx_mini.hardware import QUARTERS
 from tirx_mini.isa import QuadProduct, WarpProduct
 
 from .dtypes import numpy_dtype
-from .interfaces import QUARTERS, Warp
+from .interfaces import Warp
 
 
 class Fragment(Protocol):

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.hardware import CROWDED_WARPS, DEFAULT_ARCH, architecture_of
 from tirx_mini.ir import (
     EARLY_ACCESSES,
     AllocBuffer,
@@ -32,6 +33,7 @@ from tirx_mini.ir import (
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 
+from ..launch import ctas_per_sm
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer
 from .batchable import batchable
 from .clock_only import ClockStatements
@@ -79,7 +81,9 @@ def translate(
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
-    writer = Writer(NAMESPACE)
+    registers = registers_of(func)
+    warps = func.launch.warps * ctas_per_sm(func.launch, registers, architecture_of(DEFAULT_ARCH))
+    writer = Writer(NAMESPACE, crowded=warps > CROWDED_WARPS)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
     if not data:
@@ -101,7 +105,7 @@ def translate(
     image = KernelImage(
         func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
-        registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
+        registers=registers, local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         early_accesses=dict(func.attrs).get(EARLY_ACCESSES, (frozenset(), frozenset())),
         grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,
