@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tirx_mini.distinct import counted, distinct
 from tirx_mini.records import dataclass
 
 from ..timing import LINE_BITS, through_l2
@@ -56,18 +57,9 @@ class Footprint:
         if found is None:
             width = itemsize * lanes
             where = (self.pattern + byte // itemsize) * itemsize // width
-            lines, counts = _counted(where * width >> LINE_BITS)
+            lines, counts = counted(where * width >> LINE_BITS)
             found = self.places[byte] = through_l2(where, width, self.count), lines, counts
         return found
-
-
-def _counted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values and how often each occurs, as `np.unique` does, which first imports `numpy.ma`."""
-    ordered = np.sort(values, axis=None)
-    last = np.ones(ordered.size, bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=last[:-1])
-    ends = np.flatnonzero(last)
-    return ordered[ends], np.diff(ends, prepend=-1)
 
 
 _ONE = np.zeros((), np.int64)
@@ -122,6 +114,6 @@ def footprint_of(w: Warp, pattern: Index | None, lanes: int) -> Footprint:
         offsets = _ONE if pattern is None else np.asarray(active(w, pattern))
         low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
         items = offsets // lanes
-        distinct = _counted(items)[0].size == items.size
-        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, distinct)
+        apart = distinct(items).size == items.size
+        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, apart)
     return found
