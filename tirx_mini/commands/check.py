@@ -45,7 +45,6 @@ from .arguments import (
     positive,
     shape,
 )
-from .as_gpu import show_as_gpu
 from .prose import show_error
 from .waiting import meter
 
@@ -121,6 +120,8 @@ def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown
             )  # fmt: skip
     except (KernelFileError, ValueError, TirxError) as error:
         return show_error(error, console)
+    from .as_gpu import show_as_gpu
+
     show_as_gpu(found, gpu_spec(gpu).with_sms(options.sms), "", console)
     return 0 if found.outcome is Outcome.RIGHT else 1
 

@@ -16,7 +16,7 @@ from tirx_mini.foreign import language_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, TirxError
 from tirx_mini.records import dataclass, replace
-from tirx_mini.report import ProductError, product_error, product_shape, report_html, wrong_product
+from tirx_mini.report import ProductError, product_error, product_shape, wrong_product
 from tirx_mini.sim import Watch, numpy_dtype
 
 from .constants import Constant
@@ -59,6 +59,8 @@ class Checked:
 
     def _repr_html_(self) -> str:
         """Return the notebook display: the report, with the finding about a wrong product."""
+        from tirx_mini.report import report_html
+
         return report_html(self.report, self.wrong)
 
     def as_dict(self) -> dict[str, Any]:

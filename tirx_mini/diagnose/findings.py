@@ -7,12 +7,13 @@ JSON.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
 from tirx_mini.narrowing import is_listed, is_mapping
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import PlanNote, Timeline
 
 from .bound import Bound

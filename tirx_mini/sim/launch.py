@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.hardware import (
     MAX_CLUSTER,
     MAX_GRID,
@@ -13,6 +11,7 @@ from tirx_mini.hardware import (
     GpuSpec,
 )
 from tirx_mini.ir import Launch
+from tirx_mini.records import dataclass
 
 from .facts import Fact, Fault, Origin
 from .machine import KernelImage, SharedBuffer

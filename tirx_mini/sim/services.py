@@ -6,7 +6,6 @@ Long because one class answers `isa.machine.Machine`, verb by verb.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from tirx_mini.isa import (
     TmemOperand,
     WgmmaVerbs,
 )
+from tirx_mini.records import dataclass
 
 from .engines import (
     BadAddress,

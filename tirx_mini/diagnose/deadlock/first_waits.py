@@ -7,10 +7,11 @@ data, and where threads arrive before the loops of the roles.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.ir import For, PrimFunc, Span, Var, int_value
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp, place_key
 
 from ..kind import Explanation, Kind, Notes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.ir import Const, For, PrimFunc, Stmt, While, int_value, trips, walk
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass
 
 from .sites import Site, Sites
 

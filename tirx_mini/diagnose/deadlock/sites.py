@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,7 @@ from tirx_mini.isa import (
     masked_at_run_time,
     multicasts,
 )
+from tirx_mini.records import dataclass
 from tirx_mini.sim import LANES, place_key, selected, thread_values
 
 WORDS: Mapping[BarrierEffect, str] = {

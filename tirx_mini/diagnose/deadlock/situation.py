@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tirx_mini.ir import PrimFunc, Span
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass
 from tirx_mini.sim import (
     CountingBarrier,
     CountingWait,

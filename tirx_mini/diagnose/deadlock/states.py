@@ -7,10 +7,10 @@ assignments to them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.ir import Buffer, BufferLoad, For, PrimFunc, Span, Stmt, walk
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import MbarrierWait, RepeatedWait
 
 from ..kind import Explanation, Kind

@@ -9,12 +9,13 @@ specific to one run, so it excuses no race.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, Addresses, Loaded, MemoryAccess
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, Fault
 from ..machine import (

@@ -6,11 +6,11 @@ arrival that completes the phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fault
 from .arriving import Arriving, Load, Ranges

@@ -10,10 +10,11 @@ that are not ordered by happens-before are a race, in whichever order they were 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .actors import Access, Actor, Release
 from .conflicts import ConflictKind

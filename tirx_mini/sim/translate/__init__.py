@@ -11,7 +11,6 @@ import hashlib
 import linecache
 import weakref
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.hardware import CROWDED_WARPS, DEFAULT_ARCH, architecture_of
@@ -32,6 +31,7 @@ from tirx_mini.ir import (
     Var,
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
+from tirx_mini.records import dataclass
 
 from ..launch import ctas_per_sm
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer

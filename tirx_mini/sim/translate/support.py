@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import ml_dtypes
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.isa import greatest, least, where
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait, Warp, issue

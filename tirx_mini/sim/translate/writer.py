@@ -7,9 +7,9 @@ import keyword
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 INDENT = "    "
 OWN = ("w", "wid", "tid", "window", "polls", "steps")
