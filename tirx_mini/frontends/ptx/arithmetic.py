@@ -312,6 +312,23 @@ def _approximation(words: Words) -> Operation | None:
     return _same(words, 1, halves(compute, half) if words.kind in HALVES else compute)
 
 
+def _short_multiply_add(words: Words) -> Operation | None:
+    """Lower mad24.hi.sat: the upper part of a product of 24-bit numbers plus c, clamped (PTX ISA: mad24)."""
+    if not words.has("sat"):
+        return None
+    high = _of(f"mul24.hi.{words.kind}")
+    return _same(words, 3, lambda a, b, c: _clamped("+")(high(a, b), c))
+
+
+def _chosen_by_sign(words: Words) -> Operation | None:
+    """Lower slct.ftz, which compares an operand with zero after flushing it."""
+    if not words.has("ftz"):
+        return None
+    plain = _of(f"slct.{words.mods[-1]}.{words.kind}")
+    kept = TYPES[words.mods[-1]]
+    return Operation((kept, kept, words.dtype), kept, lambda a, b, c: plain(a, b, flushed(c)))
+
+
 # -- comparisons ----------------------------------------------------------------------------------------------------
 
 _ORDERED = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -359,5 +376,6 @@ FORMS: Mapping[str, Callable[[Words], Operation | None]] = {
     "min": _extreme("min"), "max": _extreme("max"), "neg": _sign(_minus), "abs": _sign(_magnitude),
     "div": _quotient, "rcp": _reciprocal, "sqrt": _root, "rsqrt": _reciprocal_root,
     "ex2": _approximation, "tanh": _approximation, "bfind": found, "bfe": extracted, "bfi": inserted,
+    "mad24": _short_multiply_add, "slct": _chosen_by_sign,
 }  # fmt: skip
 """The functions that make operations of opcodes, by the first word of the opcode."""
