@@ -166,6 +166,6 @@ def shown(kind: str, word: Any) -> str:
     return f"{text} ({decoded(name, np.array([word], np.uint64))[0]:g})" if name in FRACTION else text
 
 
-def placed(columns: Sequence[Words]) -> Words:
-    """Columns of words, one after the other."""
-    return np.ascontiguousarray(np.stack(columns)) if columns else np.zeros((1, 1), np.uint64)
+def placed(columns: Sequence[Words], count: int) -> Words:
+    """Columns of `count` words, one after the other; one of zeros where there is none."""
+    return np.ascontiguousarray(np.stack(columns or [np.zeros(count, np.uint64)]))

@@ -56,7 +56,7 @@ class Launch:
     def arguments(self) -> list[Words]:
         """Operands, results, the threads' own memory, and memory that all threads add to."""
         rng = np.random.default_rng((self.seed, zlib.crc32(self.name.encode())))
-        operands = placed([column(kind, self.threads, rng) for kind in self.kinds])
+        operands = placed([column(kind, self.threads, rng) for kind in self.kinds], self.threads)
         results = np.full((max(1, len(self.slots)), self.threads), 0xA5A5A5A5A5A5A5A5, np.uint64)
         own = rng.integers(0, 1 << 63, self.threads * OWN_BYTES // 8, np.uint64)
         sums = rng.integers(0, 1 << 63, max(1, self.sums), np.uint64)

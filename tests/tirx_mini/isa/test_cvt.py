@@ -138,6 +138,7 @@ F = np.float32
         ((F("nan"),), {"dtype": "tf32", "atype": "f32", "rounding": "rna", "satfinite": True}, 0x7FBFE000),
         ((F(1 + 2**-11),), {"dtype": "tf32", "atype": "f32", "rounding": "rn"}, 0x3F800000),
         ((F(np.nan),), {"dtype": "tf32", "atype": "f32", "rounding": "rz"}, 0x7FFFE000),
+        ((F(np.inf),), {"dtype": "tf32", "atype": "f32", "rounding": "rn", "satfinite": True}, 0x7F7FE000),
     ],
 )
 def test_small_formats(values: tuple[Any, ...], attrs: dict[str, Any], want: int) -> None:

@@ -223,3 +223,32 @@ def test_a_race_between_warps_has_the_line_of_the_source() -> None:
     assert report.verdict == "hazard" and {str(f.span) for f in report.findings} <= {
         "/somewhere/kernel.cu:7", "/somewhere/kernel.cu:8",
     }  # fmt: skip
+
+
+def test_a_swap_of_16_bits_leaves_its_neighbour() -> None:
+    text = entry("a b", THREAD + """
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+        mov.b16 %h1, 3; mov.b16 %h2, 9;
+        atom.global.cas.b16 %h3, [%d3+2], %h1, %h2;
+        st.global.u16 [%d4], %h3;""")
+    data = np.array([[7, lane % 5] for lane in range(32)], np.uint16)
+    out = np.zeros((32, 2), np.uint16)
+    before = data.copy()
+    assert run(text, data, out).verdict == "ok"
+    np.testing.assert_array_equal(out[:, 0], before[:, 1])
+    np.testing.assert_array_equal(data[:, 1], np.where(before[:, 1] == 3, 9, before[:, 1]))
+    np.testing.assert_array_equal(data[:, 0], before[:, 0])
+
+
+@pytest.mark.parametrize("first", ["st.volatile.shared.b32", "st.relaxed.cta.shared.b32"])
+def test_a_lane_may_write_again_what_it_has_written_strongly(first: str) -> None:
+    text = entry("b", f"""
+        .shared .align 16 .b8 mine[4096];
+        mov.u32 %r0, %tid.x; mov.u32 %r1, mine; mad.lo.u32 %r1, %r0, 64, %r1;
+        ld.param.u64 %d1, [b]; mad.wide.u32 %d1, %r0, 4, %d1;
+        {first} [%r1+32], %r0; st.shared.b32 [%r1+32], %r0; red.shared.add.u32 [%r1+32], %r0;
+        ld.shared.b32 %r2, [%r1+32]; st.global.b32 [%d1], %r2;""")
+    out = np.zeros(64, np.uint32)
+    report = run(text, out, block=(64,))
+    assert report.ok, report
+    np.testing.assert_array_equal(out, 2 * np.arange(64))

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from tests.tirx_mini.frontends.ptx.checking import THREADS, check, of, words
-from tests.tirx_mini.frontends.ptx.numbers import FORMATS, decoded, encoded, same, signed
+from tests.tirx_mini.frontends.ptx.numbers import FORMATS, decoded, encoded, flushed, same, signed
 from tests.tirx_mini.frontends.ptx.programs import computed
 
 _TESTS: dict[str, Callable[[float, float], bool]] = {
@@ -51,6 +51,10 @@ def test_comparisons_join_with_a_condition_and_have_two_results() -> None:
     check("set.le.f32.s32 {result}, {a}, {b};", ["s32", "s32"], "f32",
           lambda a, b: encoded(1.0, "f32") if signed(a, 32) <= signed(b, 32) else 0)  # fmt: skip
     check("slct.b32.s32 {result}, {a}, {b}, {c};", ["u32"] * 3, "u32", lambda a, b, c: a if signed(c, 32) >= 0 else b)
+    for kind in ("b16", "f32", "u64"):
+        operands = [kind.replace("b", "u")] * 2
+        check(f"slct.ftz.{kind}.f32 {{result}}, {{a}}, {{b}}, {{c}};", [*operands, "f32"], operands[0],
+              lambda a, b, c: a if flushed(decoded(c, "f32"), "f32") >= 0 else b)  # fmt: skip
 
 
 
