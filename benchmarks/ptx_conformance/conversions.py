@@ -108,7 +108,6 @@ def _small() -> list[Form]:
                     found.append(_one(f"cvt.{rounding}{mods}.{kind}.f32", "f32", kind))
                 found += forms(f"cvt.{rounding}{mods}.{kind}x2.f32", "f32 f32", f"{kind}x2")
     tf32 = [*forms("cvt.[rn|rz][.relu|].tf32.f32", "f32", "b32"), *forms("cvt.rna.tf32.f32", "f32", "b32")]
-    tf32 += forms("cvt.[rn|rz].satfinite[.relu|].tf32.f32", "f32", "b32")
     tf32 += forms("cvt.rna.satfinite.tf32.f32", "f32", "b32")
     return [*found, *unusable(tf32)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import Bound, Form, forms, unusable, written
+from .forms import Bound, Form, expanded, forms, unusable, written
 from .integers import joined
 
 ROUNDED = "[.rn|.rz|.rm|.rp]"
@@ -109,10 +109,6 @@ def _around_zero(x: Any) -> Any:
     return np.abs(x) <= math.pi
 
 
-def _normal(x: Any) -> Any:
-    return np.abs(x) >= 2.0**-126
-
-
 def approximations() -> list[Form]:
     """Forms with the documented errors of the PTX ISA."""
     found: list[Form] = []
@@ -137,9 +133,33 @@ def approximations() -> list[Form]:
             found += forms(f"tanh.approx.{name}", "$", "$", bound=Bound(np.tanh, absolute=tanh))
             found += forms(f"ex2.approx{mod}.{name}", "$", "$", bound=Bound(np.exp2, relative=ex2, ftz=bool(mod)))
     found += forms("rcp.approx.ftz.f64", "f64", "f64", bound=Bound(np.reciprocal, ftz=True))
-    found += forms("rsqrt.approx[.ftz|].f64", "f64", "f64", bound=Bound(lambda x: 1 / np.sqrt(x), ftz=True))
+    found += forms("rsqrt.approx.ftz.f64", "f64", "f64", bound=Bound(lambda x: 1 / np.sqrt(x), ftz=True))
+    found += forms("rsqrt.approx.f64", "f64", "f64", bound=Bound(lambda x: 1 / np.sqrt(x)))
     return unusable(found)
 
 
+def smallest() -> list[Form]:
+    """Products and quotients near the smallest normal number, which rounding reaches or .ftz makes zero."""
+    found: list[Form] = []
+    for opcode in expanded(f"[mul|div]{ROUNDED}[.ftz|].f32"):
+        found.append(_near(opcode, "f32", 2))
+    for opcode in expanded(f"fma{ROUNDED}[.ftz|].f32"):
+        found.append(_near(opcode, "f32", 3))
+    for opcode in expanded("mul.rn[.ftz|].f16"):
+        found.append(_near(opcode, "f16", 2))
+    for opcode in expanded("fma.rn[.ftz|].f16"):
+        found.append(_near(opcode, "f16", 3))
+    for opcode in expanded(f"rcp{ROUNDED}[.ftz|].f32"):
+        found.append(_near(opcode, "f32", 1))
+    for opcode in expanded(f"cvt{ROUNDED}[.ftz|].f32.f64"):
+        found.append(written(f"{opcode} near the smallest", f"{opcode} {{d}}, {{a}};", "f64^", "f32", usable=False))
+    return found
+
+
+def _near(opcode: str, kind: str, count: int) -> Form:
+    places = ", ".join(("{a}", "{b}", "{c}")[:count])
+    return written(f"{opcode} near the smallest", f"{opcode} {{d}}, {places};", f"{kind}^ " * count, kind, usable=False)
+
+
 def float_forms() -> list[Form]:
-    return [*sums(), *extremes(), *quotients(), *comparisons(), *approximations()]
+    return [*sums(), *extremes(), *smallest(), *quotients(), *comparisons(), *approximations()]

@@ -1,7 +1,8 @@
 """Kinds of operands: their registers, random and special bits for them, and the comparison of their results.
 
 A kind is a PTX type, and after it a restriction: "u32&31" has five bits, "u32!" is odd, "s32>>8" has 24 bits, and
-"f32~" has a canonical NaN, so that the sign and payload of NaNs reach no other bits.
+"f32~" has a canonical NaN, so that the sign and payload of NaNs reach no other bits. "f32^" has numbers whose products
+and quotients lie around the smallest normal number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 HALVES = {"f16x2": "f16", "bf16x2": "bf16"}
 _WIDTHS = {"pred": 1, "bf16": 16, "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32}
 _LETTERS = {8: "h", 16: "h", 32: "r", 64: "d"}
-_RESTRICTED = re.compile(r"([a-z0-9]+)(?:(&|>>)(\d+)|(!)|(~))?$")
+_RESTRICTED = re.compile(r"([a-z0-9]+)(?:(&|>>)(\d+)|([!~^]))?$")
 
 
 def plain(kind: str) -> str:
@@ -32,7 +33,7 @@ def restriction(kind: str) -> tuple[str, int]:
     """The restriction of a kind, such as ("&", 31), or ("", 0)."""
     found = _RESTRICTED.match(kind)
     assert found is not None, kind
-    return found[2] or found[4] or found[5] or "", int(found[3] or 0)
+    return found[2] or found[4] or "", int(found[3] or 0)
 
 
 def width(kind: str) -> int:
@@ -59,6 +60,8 @@ POOLS = ("b16", "b32", "b64", "f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "p
 def column(kind: str, count: int, rng: np.random.Generator) -> Words:
     """Bits of a kind: random ones, numbers of usual size, and those at the edges of the type."""
     name, bits = plain(kind), width(kind)
+    if restriction(kind)[0] == "^":
+        return rng.choice(np.array(_around_the_smallest(name), np.uint64), count)
     if name in HALVES:
         low, high = (column(HALVES[name], count, rng) for _ in range(2))
         return low | high << np.uint64(16)
@@ -102,6 +105,19 @@ def _edges(name: str, bits: int) -> list[int]:
         infinity - (1 << fraction),
     ]  # fmt: skip
     return [size | sign for size in sizes for sign in (0, 1 << (bits - 1))]
+
+
+def _around_the_smallest(name: str) -> list[int]:
+    """Numbers near one and near the smallest normal number, and in double precision those of float32 that are near."""
+    if name == "f64":
+        edge = encoded(name, np.array([2.0**-126, 2.0**-126 - 2.0**-150, 2.0**-126 - 2.0**-149]))
+        return [int(word) + step | sign << 63 for word in edge for step in (-2, -1, 0, 1) for sign in (0, 1)]
+    bits, fraction = width(name), FRACTION[name]
+    one, least = ((1 << (bits - 2)) - 1) >> fraction << fraction, 1 << fraction
+    highest = ((1 << (bits - 1)) - 1) >> fraction << fraction
+    near = [one + step for step in (-3, -2, -1, 0, 1, 2, 3)] + [least + step for step in (-1, 0, 1, 2)]
+    near += [1, highest - 2 * least, highest - 2 * least + 1]
+    return [word | sign << (bits - 1) for word in near for sign in (0, 1)]
 
 
 def _usual(name: str, count: int, rng: np.random.Generator) -> Words:

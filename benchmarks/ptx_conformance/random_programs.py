@@ -18,6 +18,8 @@ from .table import FULL
 
 STYLES = ("integers", "floats", "memory", "warps", "branches", "mixed")
 VARIABLES = 4
+UNGUARDED = ("set", "testp")
+"""Instructions without a guard: ptxas 13.0 lets parts of them write their results where the guard is false."""
 _EDGES = {"integers": 0.04, "floats": 0.04, "memory": 0.1, "warps": 0.12, "branches": 0.4, "mixed": 0.2}
 """The share of statements that branch, by style."""
 
@@ -89,7 +91,7 @@ class Generator:
         operands = [self.out.narrowed(self.variable(kind), kind) for kind in form.operands]
         targets = [self.target(kind) for kind in form.results]
         guard = ""
-        if not form.warp and form.text.count(";") == 1 and self.flip(0.12):
+        if not form.warp and form.text.count(";") == 1 and form.family not in UNGUARDED and self.flip(0.12):
             guard = f"@{'!' if self.flip(0.5) else ''}{self.variable('pred')}"
         what = f"{guard and 'guarded '}{form.name}"
         if guard:

@@ -11,14 +11,14 @@ from pathlib import Path
 from .judging import Error
 from .running import Outcome
 
-MOST_FILES = 12
+MOST_FILES = 6
 FINE = ("agree", "not run")
 
 
 def text(outcomes: Sequence[Outcome], seconds: float, about: str) -> str:
     """The whole summary."""
-    lines = [about, f"{seconds:.0f} s", "", *_programs(outcomes), "", *_forms(outcomes), "", *_errors(outcomes)]
-    lines += ["", *_troubles(outcomes)]
+    lines = [about, f"{seconds:.0f} s", "", *_troubles(outcomes), "", *_forms(outcomes), "", *_errors(outcomes)]
+    lines += ["", *_programs(outcomes)]
     return "\n".join(lines) + "\n"
 
 
@@ -73,18 +73,26 @@ def _errors(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _troubles(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """A line for each thing that is not as it should be."""
+    """What is not as it should be: a line for each form of the table, and for the first difference of programs."""
+    first: dict[str, list[str]] = {}
     for each in outcomes:
-        for wrong in each.differences[:2 if each.style != "table" else None]:
+        for wrong in each.differences:
             place = f"column {wrong.slot}, thread {wrong.thread}, {wrong.count} in all"
             given = f" of {', '.join(wrong.operands)}" if wrong.operands else ""
-            yield f"- {each.name} ({each.style}): {wrong.what}{given}: chip {wrong.chip}, model {wrong.model} ({place})"
+            line = f"{each.name} ({each.style}): {wrong.what}{given}: chip {wrong.chip}, model {wrong.model} ({place})"
+            first.setdefault(wrong.what if each.style != "table" else each.name + wrong.what, []).append(line)
+            if each.style != "table":
+                break
         for error in each.errors:
             if error.outside:
-                yield f"- {each.name}: {error.form}: {error.outside} beyond the bound, the worst {error.example}"
+                line = f"{each.name}: {error.form}: {error.outside} beyond the bound, the worst {error.example}"
+                first.setdefault(error.form, []).append(line)
         if each.outcome not in (*FINE, "differ"):
             of = f" [{', '.join(each.forms[:3])}]" if each.forms else ""
-            yield f"- {each.name} ({each.style}): {each.outcome}: {each.detail[:300]}{of}"
+            line = f"{each.name} ({each.style}): {each.outcome}: {each.detail[:300]}{of}"
+            first.setdefault(f"{each.outcome} {each.detail[:60]}", []).append(line)
+    for lines in sorted(first.values(), key=len, reverse=True):
+        yield f"- {len(lines)} ×: {lines[0]}"
 
 
 def write(folder: Path, outcomes: Sequence[Outcome], summary: str) -> None:

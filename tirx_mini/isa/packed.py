@@ -47,10 +47,13 @@ def _sum(x: Any, y: Any, rounding: str) -> Any:
 
 
 def _compute(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
-    """Apply `function` to float32 values and round the result once."""
+    """Apply `function` to float32 values and round the result once; with `ftz`, flush what is subnormal unrounded."""
     flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
     with np.errstate(all="ignore"):
-        return _flushed(_rounded(function(*flushed), rounding), ftz).astype(np.float32)[()]
+        exact: Any = function(*flushed)
+        near = _rounded(exact, rounding)
+        small = ftz & (np.abs(exact) < _SMALLEST)
+        return where(small, np.copysign(np.float32(0), near), near).astype(np.float32)[()]
 
 
 def _flushed(value: Any, ftz: bool) -> np.ndarray:
