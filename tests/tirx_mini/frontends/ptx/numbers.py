@@ -104,7 +104,9 @@ def floating(
             if sums and mode == "rm" and sign == 0 and _cancels(values):
                 sign = -0.0
         word = encoded(exact, kind, mode, sign)
-        if ftz:
+        if ftz and exact != 0 and flushed(float(exact), kind) == 0:  # subnormal before it is rounded
+            word = encoded(0.0, kind, sign=math.copysign(1.0, exact))
+        elif ftz:
             number = flushed(decoded(word, kind), kind)
             word = encoded(number, kind, sign=number)
         if sat:

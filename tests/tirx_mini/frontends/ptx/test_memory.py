@@ -252,3 +252,32 @@ def test_a_lane_may_write_again_what_it_has_written_strongly(first: str) -> None
     report = run(text, out, block=(64,))
     assert report.ok, report
     np.testing.assert_array_equal(out, 2 * np.arange(64))
+
+
+def test_sums_in_global_memory_flush_subnormal_numbers() -> None:
+    text = entry("a b", THREAD + """
+        .shared .align 4 .b32 sum[32];
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+        mov.u32 %r1, sum; mad.lo.u32 %r1, %r0, 4, %r1;
+        ld.global.f32 %f1, [%d3]; st.shared.f32 [%r1], %f1;
+        red.shared.add.f32 [%r1], %f1; atom.global.add.f32 %f2, [%d3], %f1;
+        ld.shared.f32 %f3, [%r1]; st.global.f32 [%d4], %f3;""")
+    words = np.array([0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x3F800000, 0x00400000] * 6, np.uint32)[:32]
+    data, out = words.copy().view(np.float32), np.zeros(32, np.float32)
+    twice = data * np.float32(2)
+    assert run(text, data, out).verdict == "ok"
+    np.testing.assert_array_equal(out.view(np.uint32), twice.view(np.uint32))
+    small = words & 0x7F800000 == 0
+    np.testing.assert_array_equal(data.view(np.uint32), np.where(small, words & (1 << 31), twice.view(np.uint32)))
+
+
+def test_constants_have_a_window_of_their_own() -> None:
+    text = entry("b", """
+        ld.param.u64 %d1, [b]; mov.u64 %d2, table; cvta.const.u64 %d2, %d2; cvta.global.u64 %d3, %d1;
+        add.s64 %d4, %d2, 12; add.s64 %d5, %d2, 16;
+        isspacep.const %p1, %d2; isspacep.const %p2, %d3; isspacep.const %p3, %d4; isspacep.const %p4, %d5;
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;
+        st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};""", before=".const .align 4 .b32 table[4] = {1, 2, 3, 4};")
+    out = np.full(4, 7, np.uint32)
+    assert run(text, out, block=(1,)).verdict == "ok"
+    assert out.tolist() == [1, 0, 1, 0]

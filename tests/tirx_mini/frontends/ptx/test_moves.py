@@ -57,6 +57,26 @@ def test_comparisons_join_with_a_condition_and_have_two_results() -> None:
               lambda a, b, c: a if flushed(decoded(c, "f32"), "f32") >= 0 else b)  # fmt: skip
 
 
+def test_floats_become_whole_numbers() -> None:
+    for mode, whole in (("rni", round), ("rzi", math.trunc), ("rmi", math.floor), ("rpi", math.ceil)):
+        def model(word: int, whole: Callable[[float], int] = whole) -> int:
+            value = decoded(word, "f32")
+            return word if not math.isfinite(value) else encoded(float(whole(value)), "f32", sign=value)
+
+        check(f"cvt.{mode}.f32.f32 {{result}}, {{a}};", ["f32"], "f32", model)
+
+
+def test_zeros_are_normal_numbers() -> None:
+    for kind in ("f32", "f64"):
+        width = FORMATS[kind][0]
+
+        def normal(word: int, kind: str = kind) -> int:
+            value = decoded(word, kind)
+            return int(math.isfinite(value) and (value == 0 or flushed(value, kind) != 0))
+
+        lines = [f"testp.normal.{kind} %p1, {{a}};", f"selp.b{width} {{result}}, 1, 0, %p1;"]
+        check(lines, [kind], f"u{width}", normal)
+
 
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 
