@@ -73,6 +73,14 @@ def strong() -> list[Form]:
                     f"ld.{loads_}.{space}.{kind} {{d}}, {_address(space, 32)};"
                 )
                 found.append(written(f"st.{stores}, ld.{loads_}.{space}.{kind}", text, kind, kind))
+    for opcode in ("ld.global.nc.b64", "ld.global.L1::no_allocate.b64", "ld.global.L2::128B.b64", "ldu.global.b64"):
+        found.append(written(f"{opcode} of an operand", f"{opcode} {{d}}, [%di];", "b64", "b64"))
+    for opcode in (*expanded("fence.[sc|acq_rel].[cta|cluster|gpu|sys]"), *expanded("membar.[cta|gl|sys]")):
+        text = f"st.global.b32 [{{G}}], {{a}}; {opcode}; ld.global.b32 {{d}}, [{{G}}];"
+        found.append(written(opcode, text, "b32", "b32"))
+    for opcode in ("prefetch.global.L1", "prefetch.global.L2", "prefetchu.L1"):
+        text = f"{opcode} [{{G}}]; mov.b32 {{d}}, {{a}};"
+        found.append(written(opcode, text, "b32", "b32"))
     for stores, loads_ in (("wb", "ca"), ("cg", "cg"), ("cs", "cs"), ("wt", "cv"), ("wb", "lu")):
         text = f"st.global.{stores}.b32 [{{G}}+40], {{a}}; ld.global.{loads_}.b32 {{d}}, [{{G}}+40];"
         found.append(written(f"st.global.{stores}, ld.global.{loads_}", text, "b32", "b32"))
@@ -172,6 +180,33 @@ def warps() -> list[Form]:
         found.append(written(f"match.all.sync.{kind}", text, f"{kind}&1", "b32 pred", warp="mask"))
     for opcode in (*expanded("redux.sync.[add|min|max].[u32|s32]"), *expanded("redux.sync.[and|or|xor].b32")):
         found.append(written(opcode, f"{opcode} {{d}}, {{a}}, {{m}};", "b32", "b32", warp="mask"))
+    for count in (1, 2, 4):
+        taken = ", ".join(f"{{{name}}}" for name in "defg"[:count])
+        for mod in ("", ".trans"):
+            opcode = f"ldmatrix.sync.aligned.m8n8.x{count}{mod}.shared.b16"
+            text = (
+                "st.shared.v4.b32 [{S}], {{{a}, {b}, {c}, {o}}}; bar.warp.sync -1; "
+                f"{opcode} {{{{{taken}}}}}, [{{S}}]; bar.warp.sync -1;"
+            )
+            found.append(written(opcode, text, "b32 b32 b32 b32", "b32 " * count, warp="all"))
+            given = ", ".join(f"{{{name}}}" for name in "abco"[:count])
+            opcode = opcode.replace("ldmatrix", "stmatrix")
+            text = (
+                "st.shared.v4.b32 [{S}], {{{a}, {a}, {a}, {a}}}; bar.warp.sync -1; "
+                f"{opcode} [{{S}}], {{{{{given}}}}}; bar.warp.sync -1; "
+                "ld.shared.v4.b32 {{{d}, {e}, {f}, {g}}}, [{S}];"
+            )
+            found.append(written(opcode, text, "b32 " * count, "b32 b32 b32 b32", warp="all"))
+    opcode = "movmatrix.sync.aligned.m8n8.trans.b16"
+    found.append(written(opcode, f"{opcode} {{d}}, {{a}};", "b32", "b32", warp="all"))
+    for size in (4, 8, 16):
+        load = f"ld.shared.b{8 * min(size, 8)} {{d}}, [{{S}}+{max(16, size + 8)}];"
+        text = (
+            f"st.global.v2.b64 [{{G}}+16], {{{{{{a}}, {{b}}}}}}; "
+            f"cp.async.ca.shared.global [{{S}}+16], [{{G}}+16], {size}; "
+            f"cp.async.commit_group; cp.async.wait_group 0; {load}"
+        )
+        found.append(written(f"cp.async of {size} bytes", text, "b64 b64", f"b{8 * min(size, 8)}"))
     found.append(written("activemask.b32", "bar.warp.sync -1; activemask.b32 {d};", "", "b32", warp="all"))
     found.append(written("elect.sync", "elect.sync _|{d}, -1;", "", "pred", warp="all"))
     for op, to in (("popc.u32", "u32"), ("and.pred", "pred"), ("or.pred", "pred")):

@@ -14,7 +14,7 @@ WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 
 
 def arithmetic() -> list[Form]:
-    """Sums, products and bits. The negation of the least number of 16 bits is left out: ptxas keeps more bits of it."""
+    """Sums, products and bits. The negation of the least number is left out: ptxas takes it for a positive one."""
     found = [
         *forms(f"[add|sub|min|max].{ALL}", "$ $", "$"),
         *forms("[add|sub].sat.s32", "$ $", "$"),
@@ -25,8 +25,7 @@ def arithmetic() -> list[Form]:
         *forms("mad.hi.sat.s32", "$ $ $", "$"),
         *forms(f"sad.{ALL}", "$ $ $", "$"),
         *forms(f"[div|rem].{ALL}", "$ $!", "$"),
-        *forms("[abs|neg].[s32|s64]", "$", "$"),
-        *forms("[abs|neg].s16", "s16!", "s16"),
+        *forms("[abs|neg].[s16|s32|s64]", "$!", "$"),
         *forms("mul24.[lo|hi].u32", "u32&16777215 u32&16777215", "u32"),
         *forms("mul24.[lo|hi].s32", "s32>>8 s32>>8", "s32"),
         *forms("mad24.[lo|hi].u32", "u32&16777215 u32&16777215 u32", "u32"),

@@ -77,6 +77,7 @@ class Program:
     kinds: list[str] = field(default_factory=list)
     sums: int = 0
     shared: dict[int, str] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
     _counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -154,6 +155,7 @@ class Program:
             initial += [f"READY_{self.name}:", "bar.sync 0;"]
         row = self.threads * 8
         body = [
+            *self.functions,
             f".visible .entry {self.name}(",
             ".param .u64 pi, .param .u64 po, .param .u64 pg, .param .u64 ps",
             ") {",

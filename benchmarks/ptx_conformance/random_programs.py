@@ -20,6 +20,8 @@ STYLES = ("integers", "floats", "memory", "warps", "branches", "mixed")
 VARIABLES = 4
 UNGUARDED = ("set", "testp")
 """Instructions without a guard: ptxas 13.0 lets parts of them write their results where the guard is false."""
+UNRELATED = ("lop3",)
+"""Instructions with operands from memory: ptxas 13.0 joins and.b32 wrongly with a lop3 of twice the same register."""
 _EDGES = {"integers": 0.04, "floats": 0.04, "memory": 0.1, "warps": 0.12, "branches": 0.4, "mixed": 0.2}
 """The share of statements that branch, by style."""
 
@@ -81,6 +83,9 @@ class Generator:
             elif self.flip(0.05):
                 self.sum_of_all()
                 count -= 1
+            elif self.flip(0.02):
+                self.call()
+                count -= 1
             else:
                 self.instruction(depth, mask)
                 count -= 1
@@ -88,7 +93,9 @@ class Generator:
     def instruction(self, depth: int, mask: str) -> None:
         """A form on random variables; some have a guard."""
         form = self.form(depth, mask)
-        operands = [self.out.narrowed(self.variable(kind), kind) for kind in form.operands]
+        fresh = form.family in UNRELATED
+        sources = [self.out.loaded(kind) if fresh else self.variable(kind) for kind in form.operands]
+        operands = [self.out.narrowed(each, kind) for each, kind in zip(sources, form.operands, strict=True)]
         targets = [self.target(kind) for kind in form.results]
         guard = ""
         if not form.warp and form.text.count(";") == 1 and form.family not in UNGUARDED and self.flip(0.12):
@@ -208,6 +215,26 @@ class Generator:
         out.emit(f"mad.lo.u32 {other}, {other}, {size}, {mine}; ld.shared.{kind} {found}, [{other}];")
         out.stored(found, kind, f"exchanged {kind}")
         out.emit(f"mov.{kind} {self.variable(kind)}, {found};")
+
+    def call(self) -> None:
+        """A call of a function of its own, which returns early for some threads."""
+        out = self.out
+        name = f"{out.name}_{len(out.functions)}"
+        test = ("lt.s32", "eq.u32", "gt.u32")[self.number(0, 3)]
+        out.functions.append(
+            f".func (.param .b32 y) {name}(.param .b32 a, .param .b64 b) {{\n"
+            ".reg .b32 %x<4>; .reg .b64 %w; .reg .pred %q;\n"
+            "ld.param.b32 %x1, [a]; ld.param.b64 %w, [b]; cvt.u32.u64 %x2, %w;\n"
+            f"setp.{test} %q, %x1, %x2; mov.b32 %x3, %x1; @%q bra OUT;\n"
+            f"mad.lo.u32 %x3, %x1, %x2, {self.number(0, 1 << 31)}; shf.l.wrap.b32 %x3, %x3, %x1, 5;\n"
+            "OUT: st.param.b32 [y], %x3; ret;\n}"
+        )
+        found = out.register("b32")
+        out.emit("{ .param .b32 first; .param .b64 second; .param .b32 result;")
+        out.emit(f"st.param.b32 [first], {self.variable('b32')}; st.param.b64 [second], {self.variable('b64')};")
+        out.emit(f"call (result), {name}, (first, second); ld.param.b32 {found}, [result]; }}")
+        out.stored(found, "b32", "a call")
+        out.emit(f"mov.b32 {self.variable('b32')}, {found};")
 
     def sum_of_all(self) -> None:
         """All threads that pass here add to one number, of the CTA or of the grid."""

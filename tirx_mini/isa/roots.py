@@ -23,7 +23,8 @@ from .packed import Rounding
 _FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
 _SHAPES: dict[Any, tuple[int, int, int]] = {np.float32: (24, -149, 128), np.float64: (53, -1074, 1024)}
 """The significand bits, smallest exponent and infinity exponent of a format."""
-_SMALLEST = Fraction(1, 1 << 126)
+_SMALLEST, _SCALE = Fraction(1, 1 << 126), 1 << 64
+"""The smallest normal number of float32, and a factor by which subnormal numbers become normal ones."""
 _DIGITS = 2 * 1100
 """The fractional bits of a root, more than any format has."""
 
@@ -60,7 +61,8 @@ def _compute(
 ) -> Any:
     """Apply `exact` to operands with an exact result, and NumPy's `usual` to zeros, infinities and NaN.
 
-    ftz: whether a float32 result that is subnormal before it is rounded becomes a zero of the same sign.
+    ftz: whether a float32 result that is subnormal becomes a zero of the same sign. It is so where rounding to 24 bits
+    with any exponent leaves it below the normal numbers, as on a chip.
     """
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, kind)) for value in values))
     out = np.empty(columns[0].shape, kind)
@@ -69,6 +71,7 @@ def _compute(
         if plain and (exact is not _root or numbers[0] > 0):
             value = exact(*map(Fraction, numbers))
             small = ftz and abs(value) < _SMALLEST
+            small = small and abs(_rounded(value * _SCALE, kind, rounding)) < _SMALLEST * _SCALE
             out[place] = math.copysign(0.0, value) if small else _rounded(value, kind, rounding)
             continue
         with np.errstate(all="ignore"):

@@ -93,6 +93,6 @@ def flushed(value: Expr, exact: Expr | None = None) -> Expr:
     if exact is None:
         small = binary("==", binary("&", word, const(exponent, bare)), const(0, bare))
     else:
-        least, most = const(-(2.0**-14), exact.dtype), const(2.0**-14, exact.dtype)
+        least, most = (const(sign * (2.0**-14 - 2.0**-26), exact.dtype) for sign in (-1, 1))  # rounded to 11 bits
         small = binary("and", binary("<", least, exact), binary("<", exact, most))
     return select(small, reinterpret(value.dtype, binary("&", word, const(1 << (bits - 1), bare))), value)
