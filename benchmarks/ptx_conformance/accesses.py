@@ -206,7 +206,7 @@ def warps() -> list[Form]:
             f"cp.async.ca.shared.global [{{S}}+16], [{{G}}+16], {size}; "
             f"cp.async.commit_group; cp.async.wait_group 0; {load}"
         )
-        found.append(written(f"cp.async of {size} bytes", text, "b64 b64", f"b{8 * min(size, 8)}"))
+        found.append(written(f"cp.async of {size} bytes", text, "b64 b64", f"b{8 * min(size, 8)}", warp="all"))
     found.append(written("activemask.b32", "bar.warp.sync -1; activemask.b32 {d};", "", "b32", warp="all"))
     found.append(written("elect.sync", "elect.sync _|{d}, -1;", "", "pred", warp="all"))
     for op, to in (("popc.u32", "u32"), ("and.pred", "pred"), ("or.pred", "pred")):
