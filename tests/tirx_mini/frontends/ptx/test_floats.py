@@ -134,9 +134,13 @@ def test_extremes_and_signs(kind: str) -> None:
         ("mul.rn", (0x0400, 0xBBFF), "f16", 0x8400, 0x8000),
         ("fma.rn", (0x0400, 0xBBFF, 0x8000), "f16", 0x8400, 0x8000),
         ("mul.rn", (0x04000400, 0xBBFF3BFF), "f16x2", 0x84000400, 0x80000000),
+        ("mul.rn", (0x80800001, 0x3F7FFFFE), "f32", 0x80800000, 0x80800000),
+        ("mul.rp", (0x3F7FFFFE, 0x00800001), "f32", 0x00800000, 0x00800000),
+        ("mul.rn", (0x3BFE, 0x8401), "f16", 0x8400, 0x8400),
+        ("fma.rn", (0xBBFE, 0x0401, 0x8000), "f16", 0x8400, 0x8400),
     ],
 )
-def test_a_result_that_rounding_makes_normal_is_flushed(
+def test_flushing_decides_after_rounding_to_the_bits_of_a_normal_number(
     opcode: str, operands: tuple[int, ...], kind: str, plain: int, ftz: int
 ) -> None:
     places = ", ".join(["{a}", "{b}", "{c}"][: len(operands)])
@@ -156,3 +160,13 @@ def test_double_approximations_flush_and_have_32_bits() -> None:
             got = computed([f"{name}.approx.ftz.f64 {{result}}, {{a}};"], [given], 64)
             wanted = np.copysign(np.where(wanted < 2.0**-1022, 0.0, wanted), given.view(np.float64))
             np.testing.assert_array_equal(got, wanted.view(np.uint64) & np.uint64(0xFFFFFFFF << 32))
+
+
+def test_narrowed_doubles_are_flushed_after_rounding() -> None:
+    words = np.array([0xB80FFFFFE0000001, 0xB80FFFFFFFFFFFFF, 0x380FFFFFC0000000, 0x3810000000000000] * 8, np.uint64)
+    for mode, plain, ftz in (
+        ("rn", [0x80800000, 0x80800000, 0x007FFFFF, 0x00800000], [1 << 31, 0x80800000, 0, 0x00800000]),
+        ("rm", [0x80800000, 0x80800000, 0x007FFFFF, 0x00800000], [0x80800000, 0x80800000, 0, 0x00800000]),
+    ):
+        assert computed([f"cvt.{mode}.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == plain * 8
+        assert computed([f"cvt.{mode}.ftz.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == ftz * 8

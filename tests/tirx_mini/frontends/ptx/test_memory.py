@@ -281,3 +281,18 @@ def test_constants_have_a_window_of_their_own() -> None:
     out = np.full(4, 7, np.uint32)
     assert run(text, out, block=(1,)).verdict == "ok"
     assert out.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["s8", "u8", "b16"])
+def test_a_narrow_store_takes_the_bits_of_a_register_that_floats_share(kind: str) -> None:
+    text = entry("a b", THREAD + f"""
+        .local .align 16 .b8 own[16];
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+        ld.global.f32 %r3, [%d0]; add.rn.f32 %r4, %r3, %r3; sub.rn.f32 %r3, %r4, %r3;
+        st.local.b32 [own+4], %r3; st.local.{kind} [own+6], %r3; ld.local.b32 %r5, [own+4];
+        st.global.b32 [%d1], %r5;""")
+    words = np.array([0x3F8089AB, 0xC2345678] * 16, np.uint32)
+    data, out = words.view(np.float32), np.zeros(32, np.uint32)
+    assert run(text, data, out).verdict == "ok"
+    cut = 0xFFFF if kind == "b16" else 0xFF
+    np.testing.assert_array_equal(out, (words & ~np.uint32(cut << 16)) | (words & np.uint32(cut)) << np.uint32(16))
