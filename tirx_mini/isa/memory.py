@@ -332,7 +332,7 @@ def atom_cas(
     value: typed_value,
     *,
     returned: str = "",
-    type: Literal["", "b32", "b64", "u32", "u64", "s32", "s64"] = "",
+    type: Literal["", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"] = "",
     sem: Literal["", "relaxed", "acquire", "release", "acq_rel"] = "",
     scope: InScope = "",
     space: Space = "global",

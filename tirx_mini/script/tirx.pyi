@@ -1346,7 +1346,7 @@ class _PtxAtom:
         PTX ISA:       atom
         """
 
-    def cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+    def cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
         """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         PTX:
@@ -1356,7 +1356,7 @@ class _PtxAtom:
         compare:       a value of the instruction's type (also old_val)
         value:         a value of the instruction's type (also new_val)
         returned:      known at compile time
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"
         sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
@@ -8133,7 +8133,7 @@ class _Cuda:
         PTX ISA:       atom
         """
 
-    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
+    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
         """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         With space = "".
@@ -8145,7 +8145,7 @@ class _Cuda:
         compare:       a value of the instruction's type (also old_val)
         value:         a value of the instruction's type (also new_val)
         returned:      known at compile time
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"
         sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         returns:       a value of the instruction's type

@@ -240,6 +240,9 @@ def _typed(instruction: Instruction) -> Iterator[tuple[Operand, str]]:
         yield from ((operand, words[5]) for operand in operands[:1])
     elif name == "mma":
         yield from zip(operands, words[-4:], strict=False)
+    elif name == "slct" and len(words) > 2:
+        yield from ((operand, words[-2]) for operand in operands[:3])
+        yield from ((operand, kind) for operand in operands[3:])
     elif name in ("cvt", "set") and len(words) > 2:
         yield from ((operand, words[-2]) for operand in operands[:1])
         yield from ((operand, kind) for operand in operands[1:])

@@ -35,7 +35,7 @@ from ..machine import (
 from ..ordering import Actor, Clocks, CtaPlace, Epochs, Operation, Proxy, Release, Released, Strong, apart, in_scope
 from .lane_values import active, scalar, spread
 from .older_values import OlderValues, Run, Written
-from .reductions import OPERATIONS
+from .reductions import computed
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
 from .trails import Trails
 
@@ -150,7 +150,7 @@ class ScopedAccesses:
         for step in steps:
             lanes, at = run.lanes[step], places[step]
             old[lanes] = items[at]
-            items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
+            items[at] = computed(op, old[lanes], operand[lanes], expected[lanes], flush=run.slot is not None)
         self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
