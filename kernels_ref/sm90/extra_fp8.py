@@ -23,7 +23,7 @@ So the tile is chosen by the estimate for 16 bits with half of K (`extra_plans.p
 """
 
 from dataclasses import dataclass
-from math import ceil, lcm
+from math import ceil
 
 from kernels_ref.sm90.extra_every_shape import NEIGHBOUR_ROWS, SWIZZLES, WAVE_ROWS, first_out
 from kernels_ref.sm90.extra_plans import CONSUMER_M, ROWS, SM_COUNT, SMEM_BYTES, Plan, cycles, part_width
@@ -50,12 +50,15 @@ class Tiling:
     blk_m, blk_n: the rows and columns of a tile; 64 rows for each consumer.
     parts: into which the columns are divided for the promotion.
     sets: of partial sums, 1 or 2; 0 without promotion.
+    chain: the steps after which all wgmmas are waited for. (ptxas serialises wgmmas whose sums are read in the next
+        iteration of a loop while others are pending.)
     """
 
     blk_m: int
     blk_n: int
     parts: int = 1
     sets: int = 0
+    chain: int = 1
 
     @property
     def part_n(self):
@@ -100,10 +103,8 @@ def tiled(M, N, K, chosen):
     CTAS = min(SM_COUNT, M_TILES * N_TILES)
     PART_N = chosen.part_n
     PART_REGS, SUM_REGS = CONSUMER_M * PART_N // WG_THREADS, CONSUMER_M * BLK_N // WG_THREADS
-    # With two sets, the wgmmas of a part are issued before the previous part is promoted: `PERIOD` parts later, the
-    # same part of a step has the same set.
-    PERIOD = lcm(PARTS, 2)
-    PERIODS, REST = divmod(K_TILES * PARTS - 1, PERIOD)
+    CHAIN = chosen.chain * PARTS
+    CHAINS, REST = divmod(K_TILES * PARTS, CHAIN)
     EPI_N = part_width(BLK_N)
     STORES = BLK_N // EPI_N
     EPI_REGS = CONSUMER_M * EPI_N // WG_THREADS
@@ -202,8 +203,10 @@ def tiled(M, N, K, chosen):
                 D_16b = Dreg_16b.view(CONSUMER_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
                 consumer = Tx.meta_var(wg_id - 1)
                 row = Tx.meta_var(consumer * CONSUMER_M)
-                last: Tx.int32
-                last = 0
+                # The stages of the last two steps.
+                current: Tx.int32
+                previous: Tx.int32
+                current = previous = 0
                 # The previous kernel may have computed the factors.
                 Tx.ptx.griddepcontrol.wait()
                 factor = a_factor[0] * b_factor[0]
@@ -236,69 +239,48 @@ def tiled(M, N, K, chosen):
                         Dreg[part * PART_REGS + i] = Dreg[part * PART_REGS + i] + Preg[sums * PART_REGS + i]
 
                 @Tx.inline
-                def clear():
-                    for i in Tx.unroll(SUM_REGS):
-                        Dreg[i] = 0.0
-
-                @Tx.inline
                 def begin_step():
                     tma2mma.wait(mma_phase.stage, mma_phase.phase)
+                    previous = current
+                    current = mma_phase.stage
+                    mma_phase.move_to_next_stage()
 
                 @Tx.inline
                 def add_up():
                     # The tensor core adds up all of K.
                     for k in range(K_TILES):
                         begin_step()
-                        mma(mma_phase.stage, 0, 0, k != 0)
+                        mma(current, 0, 0, k != 0)
                         wait_group(1)
                         if k > 0:
-                            release(last)
-                        last = mma_phase.stage
-                        mma_phase.move_to_next_stage()
+                            release(previous)
                     wait_group(0)
-                    release(last)
+                    release(current)
 
                 @Tx.inline
-                def add_up_by_one_set():
-                    clear()
-                    for k in range(K_TILES):
-                        begin_step()
-                        for part in Tx.unroll(PARTS):
-                            mma(mma_phase.stage, part, 0, False)
-                            wait_group(0)
-                            if part == PARTS - 1:
-                                release(mma_phase.stage)
-                            promote(part, 0)
-                        mma_phase.move_to_next_stage()
+                def promoted_chain(units):
+                    # Issue each unit, a part of a step, and promote the one that has its end SETS - 1 units later.
+                    for unit in tuple(range(units + SETS - 1)):
+                        newest = Tx.meta_var(min(unit, units - 1))
+                        done = Tx.meta_var(unit - SETS + 1)
+                        if unit < units:
+                            if unit % PARTS == 0:
+                                begin_step()
+                            mma(current, unit % PARTS, unit % SETS, False)
+                        if done >= 0:
+                            wait_group(newest - done)
+                            if done % PARTS == PARTS - 1:
+                                release(current if done // PARTS == newest // PARTS else previous)
+                            promote(done % PARTS, done % SETS)
 
                 @Tx.inline
-                def go_on(unit):
-                    # Issue the part behind `unit`, and promote this one meanwhile.
-                    ahead = Tx.meta_var(unit + 1)
-                    if ahead % PARTS == 0:
-                        last = mma_phase.stage
-                        mma_phase.move_to_next_stage()
-                        begin_step()
-                    mma(mma_phase.stage, ahead % PARTS, ahead % 2, False)
-                    wait_group(1)
-                    if ahead % PARTS == 0:
-                        release(last)
-                    promote(unit % PARTS, unit % 2)
-
-                @Tx.inline
-                def add_up_by_two_sets():
-                    clear()
-                    begin_step()
-                    mma(mma_phase.stage, 0, 0, False)
-                    for _ in range(PERIODS):
-                        for unit in Tx.unroll(PERIOD):
-                            go_on(unit)
-                    for unit in Tx.unroll(REST):
-                        go_on(unit)
-                    wait_group(0)
-                    release(mma_phase.stage)
-                    promote(REST % PARTS, REST % 2)
-                    mma_phase.move_to_next_stage()
+                def add_up_promoted():
+                    for i in Tx.unroll(SUM_REGS):
+                        Dreg[i] = 0.0
+                    for _ in range(CHAINS):
+                        promoted_chain(CHAIN)
+                    if REST:
+                        promoted_chain(REST)
 
                 @Tx.inline
                 def write_back():
@@ -331,10 +313,8 @@ def tiled(M, N, K, chosen):
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 while tile_scheduler.valid():
-                    if SETS == 2:
-                        add_up_by_two_sets()
-                    elif SETS == 1:
-                        add_up_by_one_set()
+                    if SETS:
+                        add_up_promoted()
                     else:
                         add_up()
                     write_back()
