@@ -73,8 +73,8 @@ class Tiling:
 
 FAST = tuple(Tiling(m, n) for m, n in ((128, 256), (128, 192), (128, 160), (128, 128), (64, 256), (64, 128), (64, 64)))
 PROMOTED = (
-    Tiling(128, 256, 2, 1), Tiling(128, 192, 2, 2), Tiling(128, 160, 2, 2), Tiling(128, 128, 1, 2),
-    Tiling(64, 256, 2, 1), Tiling(64, 128, 1, 2), Tiling(64, 64, 1, 2),
+    Tiling(128, 256, 2, 1), Tiling(128, 192, 2, 2, 2), Tiling(128, 160, 2, 2, 2), Tiling(128, 128, 1, 2, 4),
+    Tiling(64, 256, 2, 1), Tiling(64, 128, 1, 2, 4), Tiling(64, 64, 1, 2, 4),
 )  # fmt: skip
 """The tilings to choose from."""
 
@@ -101,7 +101,7 @@ def tiled(M, N, K, chosen):
     NUM_CONSUMER = BLK_M // CONSUMER_M
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K)
     CTAS = min(SM_COUNT, M_TILES * N_TILES)
-    PART_N = chosen.part_n
+    PART_M, PART_N = max(1, SETS) * CONSUMER_M, chosen.part_n
     PART_REGS, SUM_REGS = CONSUMER_M * PART_N // WG_THREADS, CONSUMER_M * BLK_N // WG_THREADS
     CHAIN = chosen.chain * PARTS
     CHAINS, REST = divmod(K_TILES * PARTS, CHAIN)
@@ -194,19 +194,18 @@ def tiled(M, N, K, chosen):
                 if MOVES_REGS:
                     Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 # The sums that wgmmas write, a set below the other one, and their totals.
-                Preg = Tx.alloc_local((max(1, SETS) * PART_REGS,), "float32")
-                Pacc = Preg.view(
-                    max(1, SETS) * CONSUMER_M, PART_N, layout=wgmma_accumulator_layout(PART_N, max(1, SETS) * CONSUMER_M)
-                )
+                Preg = Tx.alloc_local((PART_M * PART_N // WG_THREADS,), "float32")
+                Pacc = Preg.view(PART_M, PART_N, layout=wgmma_accumulator_layout(PART_N, PART_M))
                 Dreg = Tx.alloc_local((SUM_REGS,), "float32") if SETS else Preg
                 Dreg_16b = Tx.alloc_local((EPI_REGS,), RESULT)
                 D_16b = Dreg_16b.view(CONSUMER_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
                 consumer = Tx.meta_var(wg_id - 1)
                 row = Tx.meta_var(consumer * CONSUMER_M)
-                # The stages of the last two steps.
-                current: Tx.int32
-                previous: Tx.int32
-                current = previous = 0
+                # The stages of this step and of the previous one.
+                stages = Tx.alloc_local((2,), "int32")
+                current, previous = Tx.meta_var((stages[0], stages[1]))
+                for i in Tx.unroll(2):
+                    stages[i] = 0
                 # The previous kernel may have computed the factors.
                 Tx.ptx.griddepcontrol.wait()
                 factor = a_factor[0] * b_factor[0]
@@ -241,8 +240,8 @@ def tiled(M, N, K, chosen):
                 @Tx.inline
                 def begin_step():
                     tma2mma.wait(mma_phase.stage, mma_phase.phase)
-                    previous = current
-                    current = mma_phase.stage
+                    stages[1] = stages[0]
+                    stages[0] = mma_phase.stage
                     mma_phase.move_to_next_stage()
 
                 @Tx.inline
