@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from h100_classes import ROW_MS, WARM_S, error_of, median_of
 
-from kernels_ref.sm90.extra_fp8 import MULTIPLE, Tiling, tiled, tiling
+from kernels_ref.sm90.extra_fp8 import MULTIPLE, Tiling, estimate, tiled, tiling
 from tirx_mini.course import Shape, shape_text
 from tirx_mini.ending import command
 from tirx_mini.pool import in_order, spread
@@ -42,6 +42,7 @@ TOLERANCE = 0.05
 """Of a difference from `_scaled_mm`, in standard deviations of D: its sums are in another order where it divides K."""
 BF16_BITS = 8
 MOST_REGISTERS = 208
+WITHIN = 1.25
 HEAD = (
     "m", "n", "k", "form", "blk_m", "blk_n", "parts", "sets", "chain", "us", "peer_us", "cold", "cold_low", "cold_high",
     "row", "row_low", "row_high", "error", "peer_error",
@@ -69,6 +70,12 @@ def tilings(promoted: bool) -> Iterator[Tiling]:
                 each = Tiling(blk_m, blk_n, parts, sets, chain)
                 if each.registers <= MOST_REGISTERS and each.part_n % 8 == 0 and each.part_n >= min(64, blk_n):
                     yield each
+
+
+def contestants(shape: Shape, promoted: bool) -> list[Tiling]:
+    """The tilings of a sweep whose estimates are not far from the least."""
+    estimates = {each: estimate(each, *shape) for each in tilings(promoted)}
+    return [each for each, cycles in estimates.items() if cycles <= WITHIN * min(estimates.values())]
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,7 @@ def main() -> int:
         entrants[shape] = [
             (form, each)
             for form, promoted in FORMS.items()
-            for each in (tilings(promoted) if options.tiles else (tiling(*shape, promoted),))
+            for each in (contestants(shape, promoted) if options.tiles else (tiling(*shape, promoted),))
         ]
     todo = [(shape, each) for shape, own in entrants.items() for _, each in own]
     for complaint in filter(None, in_order(spread(build), todo, jobs=options.jobs)):
