@@ -234,8 +234,9 @@ def tiled(M, N, K, chosen):
 
                 @Tx.inline
                 def promote(part, sums):
-                    for i in Tx.unroll(PART_REGS):
-                        Dreg[part * PART_REGS + i] = Dreg[part * PART_REGS + i] + Preg[sums * PART_REGS + i]
+                    total = Tx.meta_var(Dreg[part * PART_REGS : (part + 1) * PART_REGS])
+                    with Tx.thread():
+                        Tx.add(total, total, Preg[sums * PART_REGS : (sums + 1) * PART_REGS])
 
                 @Tx.inline
                 def begin_step():
@@ -274,8 +275,8 @@ def tiled(M, N, K, chosen):
 
                 @Tx.inline
                 def add_up_promoted():
-                    for i in Tx.unroll(SUM_REGS):
-                        Dreg[i] = 0.0
+                    with Tx.thread():
+                        Tx.zero(Dreg[:])
                     for _ in range(CHAINS):
                         promoted_chain(CHAIN)
                     if REST:
@@ -288,8 +289,8 @@ def tiled(M, N, K, chosen):
                         if warp_id == 0:
                             if lane_id == 0:
                                 Tx.ptx.cp_async.bulk.wait_group(0, read=True)
-                    for i in Tx.unroll(SUM_REGS):
-                        Dreg[i] = Dreg[i] * factor
+                    with Tx.thread():
+                        Tx.mul(Dreg[:], Dreg[:], factor)
                     for i in Tx.unroll(STORES):
                         # Once the second-to-last store has read its buffer, all threads may overwrite it.
                         if warp_id == 0:
