@@ -42,10 +42,10 @@ TOLERANCE = 0.05
 """Of a difference from `_scaled_mm`, in standard deviations of D: its sums are in another order where it divides K."""
 BF16_BITS = 8
 MOST_REGISTERS = 208
-WITHIN = 1.25
+WITHIN = 1.15
 HEAD = (
-    "m", "n", "k", "form", "blk_m", "blk_n", "parts", "sets", "chain", "us", "peer_us", "cold", "cold_low", "cold_high",
-    "row", "row_low", "row_high", "error", "peer_error",
+    "m", "n", "k", "form", "blk_m", "blk_n", "parts", "sets", "chain", "ctas", "us", "peer_us",
+    "cold", "cold_low", "cold_high", "row", "row_low", "row_high", "error", "peer_error",
 )  # fmt: skip
 
 
@@ -59,17 +59,19 @@ def drawn(seed: int, count: int) -> Iterator[Shape]:
             count -= 1
 
 
+WIDTHS = {128: (64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256), 64: (64, 128, 256)}
+PROMOTIONS = ((1, 1, 1), (2, 1, 1), (1, 2, 2), (2, 2, 2), (4, 2, 2))
+
+
 def tilings(promoted: bool) -> Iterator[Tiling]:
-    """Every tiling that a sweep tries."""
-    for blk_m, widths in ((128, (64, 96, 128, 160, 192, 208, 224, 256)), (64, (64, 96, 128, 192, 256))):
+    """Every tiling that a sweep tries; pairs of 128 columns or more."""
+    for blk_m, widths in WIDTHS.items():
         for blk_n in widths:
-            if not promoted:
-                yield Tiling(blk_m, blk_n)
-                continue
-            for parts, sets, chain in ((1, 1, 1), (2, 1, 1), (1, 2, 2), (1, 2, 4), (2, 2, 1), (2, 2, 2), (4, 2, 2)):
-                each = Tiling(blk_m, blk_n, parts, sets, chain)
-                if each.registers <= MOST_REGISTERS and each.part_n % 8 == 0 and each.part_n >= min(64, blk_n):
-                    yield each
+            for ctas in (1, 2) if blk_m == 128 <= blk_n else (1,):
+                for promotion in PROMOTIONS if promoted else ((1, 0, 1),):
+                    each = Tiling(blk_m, blk_n, *promotion, ctas)
+                    if each.registers <= MOST_REGISTERS and each.part_n % 8 == 0 and each.part_n >= min(56, blk_n):
+                        yield each
 
 
 def contestants(shape: Shape, promoted: bool) -> list[Tiling]:
@@ -97,7 +99,7 @@ class Measured:
         """The row of the table in the order of `HEAD`."""
         t = self.chosen
         figures = [*self.cold, *self.row, self.error, self.peer_error]
-        tile = [t.blk_m, t.blk_n, t.parts, t.sets, t.chain]
+        tile = [t.blk_m, t.blk_n, t.parts, t.sets, t.chain, t.ctas]
         return [*self.shape, self.form, *tile, *(f"{us:.2f}" for us in (self.us, self.peer_us)),
                 *(f"{figure:.4f}" for figure in figures)]  # fmt: skip
 
@@ -107,7 +109,7 @@ class Measured:
         ratios = "  ".join(f"{ratio:.3f} ({low:.3f} to {high:.3f})" for ratio, low, high in (self.cold, self.row))
         return (
             f"{shape_text(self.shape):>20} {self.form:8} {self.us:8.1f} {tflops:5.0f} {self.peer_us:8.1f}  {ratios}  "
-            f"error {self.error:.2f} {self.peer_error:.2f}  {t.blk_m}x{t.blk_n} {t.parts},{t.sets},{t.chain}"
+            f"error {self.error:.2f} {self.peer_error:.2f}  {t.blk_m}x{t.blk_n} {t.parts},{t.sets},{t.chain},{t.ctas}"
         )
 
 

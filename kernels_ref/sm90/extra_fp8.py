@@ -52,6 +52,7 @@ class Tiling:
     sets: of partial sums, 1 or 2; 0 without promotion.
     chain: the steps after which all wgmmas are waited for. (ptxas serialises wgmmas whose sums are read in the next
         iteration of a loop while others are pending.)
+    ctas: of a cluster, 1 or 2: the two tiles of a pair are below one another, and share the tile of B.
     """
 
     blk_m: int
@@ -59,6 +60,7 @@ class Tiling:
     parts: int = 1
     sets: int = 0
     chain: int = 1
+    ctas: int = 1
 
     @property
     def part_n(self):
@@ -100,7 +102,10 @@ def tiled(M, N, K, chosen):
     BLK_M, BLK_N, PARTS, SETS = chosen.blk_m, chosen.blk_n, chosen.parts, chosen.sets
     NUM_CONSUMER = BLK_M // CONSUMER_M
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K)
-    CTAS = min(SM_COUNT, M_TILES * N_TILES)
+    CTAS = chosen.ctas
+    PAIR_TILES = ceil(M_TILES / CTAS)
+    CLUSTERS = min(SM_COUNT // CTAS, PAIR_TILES * N_TILES)
+    B_PART = BLK_N // CTAS
     PART_M, PART_N = max(1, SETS) * CONSUMER_M, chosen.part_n
     PART_REGS, SUM_REGS = CONSUMER_M * PART_N // WG_THREADS, CONSUMER_M * BLK_N // WG_THREADS
     CHAIN = chosen.chain * PARTS
@@ -111,10 +116,12 @@ def tiled(M, N, K, chosen):
     EPI_BYTES = NUM_CONSUMER * EPI_DEPTH * CONSUMER_M * EPI_N * RESULT_SIZE
     TMA_BYTES = (BLK_M + BLK_N) * BLK_K
     PIPE_DEPTH = (SMEM_BYTES - EPI_BYTES) // TMA_BYTES
-    FIRST = min(PIPE_DEPTH, K_TILES)
-    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS)
-    PARTS_OF_GROUP = GROUP // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
-    PARTS_OF_GROUP = PARTS_OF_GROUP if CTAS % PARTS_OF_GROUP == 0 else 1
+    # A pair loads only what it has agreed upon: nothing before both have initialised their barriers.
+    FIRST = min(PIPE_DEPTH, K_TILES) if CTAS == 1 else 0
+    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // CTAS
+    PARTS_OF_GROUP = GROUP * CTAS // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
+    PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
+    TO_BOTH = {"cta_mask": (1 << CTAS) - 1} if CTAS > 1 else {}
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K // 2, M_TILES * N_TILES) else {}
     MOVES_REGS = NUM_CONSUMER > 1
     A_layout = tma_shared_layout(DTYPE, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -127,17 +134,19 @@ def tiled(M, N, K, chosen):
         b_factor: Tx.Buffer((1,), "float32"), D: Tx.Buffer((M, N), RESULT),
     ):  # fmt: skip
         with Tx.kernel():
-            bx = Tx.cta_id([CTAS], parent="kernel")
+            bx = Tx.cta_id([CLUSTERS * CTAS], parent="kernel")
+            rank, _ = Tx.cta_id([CTAS, 1], parent="cluster")
             wg_id = Tx.warpgroup_id([1 + NUM_CONSUMER], parent="cta")
             warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
+            cluster = Tx.meta_var(bx // CTAS)
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CTAS
+                "ts", num_m_tiles=PAIR_TILES, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
             )
-            part_size = Tx.meta_var(CTAS // PARTS_OF_GROUP)
-            tile_scheduler.init(bx % part_size * PARTS_OF_GROUP + bx // part_size)
-            m_st = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
+            part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
+            tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
+            m_st = Tx.meta_var((tile_scheduler.m_idx * CTAS + rank) * BLK_M)
             n_st = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
 
             pool = Tx.PoolAllocator()
@@ -148,7 +157,7 @@ def tiled(M, N, K, chosen):
             Dsmem = pool.alloc((NUM_CONSUMER, EPI_DEPTH, CONSUMER_M, EPI_N), RESULT, layout=D_layout)
             pool.commit()
             tma2mma.init(1)
-            mma2tma.init(NUM_CONSUMER)
+            mma2tma.init(NUM_CONSUMER * CTAS)
             # The thread that initialises the barriers issues the first loads: it needs the proxy fence for itself.
             Tx.ptx.fence.mbarrier_init()
             Tx.ptx.fence.proxy_async("shared::cta")
@@ -163,7 +172,11 @@ def tiled(M, N, K, chosen):
                 tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage]), **HINT})
                 tma2mma.arrive(stage, TMA_BYTES)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
-                Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
+                b_st = Tx.meta_var(rank * B_PART)
+                Tx.copy_async(
+                    Bsmem[stage, b_st : b_st + B_PART, :],
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_BOTH,
+                )
 
             @Tx.inline
             def load_tile(first):
@@ -173,13 +186,20 @@ def tiled(M, N, K, chosen):
                     tma_phase.move_to_next_stage()
                 tile_scheduler.next_tile()
 
+            @Tx.inline
+            def synchronise():
+                if CTAS > 1:
+                    Tx.cuda.cluster_sync()
+                else:
+                    Tx.cuda.cta_sync()
+
             if wg_id == 0:
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.griddepcontrol.wait()
                         for k in range(FIRST):
                             tma_load(k, k)
-            Tx.cuda.cta_sync()
+            synchronise()
 
             if wg_id == 0:
                 if MOVES_REGS:
@@ -187,7 +207,8 @@ def tiled(M, N, K, chosen):
                 if warp_id == 0:
                     if lane_id == 0:
                         tma_phase.skip(FIRST)
-                        load_tile(FIRST)
+                        if FIRST:
+                            load_tile(FIRST)
                         while tile_scheduler.valid():
                             load_tile(0)
             else:
@@ -212,9 +233,13 @@ def tiled(M, N, K, chosen):
 
                 @Tx.inline
                 def release(stage):
+                    # Lane r signals CTA r of the cluster.
                     if warp_id == 0:
-                        if lane_id == 0:
-                            mma2tma.arrive(stage)
+                        if lane_id < CTAS:
+                            if CTAS > 1:
+                                mma2tma.arrive(stage, cta_id=lane_id, pred=True)
+                            else:
+                                mma2tma.arrive(stage)
 
                 @Tx.inline
                 def mma(stage, part, sums, accum):
@@ -323,5 +348,8 @@ def tiled(M, N, K, chosen):
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
+            # No CTA may exit while the other still loads into it or arrives at its barriers.
+            if CTAS > 1:
+                Tx.cuda.cluster_sync()
 
     return kernel

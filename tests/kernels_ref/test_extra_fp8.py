@@ -26,6 +26,8 @@ CASES: tuple[tuple[Shape, Tiling], ...] = (
     ((128, 64, 272), Tiling(64, 64, 2, 1)),  # two parts and one set
     ((128, 256, 144), Tiling(128, 256, 4, 2, 1)),  # four parts
     ((128, 256, 256), Tiling(128, 256, 2, 1, 2)),
+    ((144, 144, 784), Tiling(64, 64, 1, 0, 1, 2)),  # pairs of CTAs, the last of which has one tile
+    ((144, 144, 784), Tiling(64, 64, 1, 2, 2, 2)),
 )
 """Shapes and tilings, on a GPU of 2 SMs."""
 
@@ -55,7 +57,7 @@ def test_a_tiling_is_right(shape: Shape, chosen: Tiling, monkeypatch: pytest.Mon
     check(tiled(*shape, chosen), shape)
 
 
-@pytest.mark.parametrize("chosen", [Tiling(128, 64), Tiling(128, 64, 1, 2, 2)])
+@pytest.mark.parametrize("chosen", [Tiling(128, 64), Tiling(128, 64, 1, 2, 2), Tiling(64, 64, 1, 2, 2, 2)])
 def test_a_tiling_is_right_in_other_schedules(chosen: Tiling) -> None:
     check(tiled(128, 64, 400, chosen), (128, 64, 400), schedules=4)
 
