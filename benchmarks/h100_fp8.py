@@ -27,8 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from h100_classes import ROW_MS, WARM_S, error_of, median_of
-
+from benchmarks.h100_classes import ROW_MS, WARM_S, error_of, median_of
 from kernels_ref.sm90.extra_fp8 import MULTIPLE, Tiling, estimate, tiled, tiling
 from tirx_mini.course import Shape, shape_text
 from tirx_mini.ending import command

@@ -75,8 +75,8 @@ class Tiling:
 
 FAST = tuple(Tiling(m, n) for m, n in ((128, 256), (128, 192), (128, 160), (128, 128), (64, 256), (64, 128), (64, 64)))
 PROMOTED = (
-    Tiling(128, 256, 2, 1), Tiling(128, 192, 2, 2, 2), Tiling(128, 160, 2, 2, 2), Tiling(128, 128, 1, 2, 4),
-    Tiling(64, 256, 2, 1), Tiling(64, 128, 1, 2, 4), Tiling(64, 64, 1, 2, 4),
+    Tiling(128, 256, 2, 1), Tiling(128, 192, 2, 2, 2), Tiling(128, 160, 2, 2, 2), Tiling(128, 128, 1, 2, 2),
+    Tiling(64, 256, 2, 1), Tiling(64, 128, 1, 2, 2), Tiling(64, 64, 1, 2, 2),
 )  # fmt: skip
 """The tilings to choose from."""
 
