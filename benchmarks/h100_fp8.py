@@ -20,7 +20,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.h100_classes import ROW_MS, WARM_S, error_of, median_of
-from kernels_ref.sm90.extra_fp8 import MULTIPLE, Tiling, estimate, tiled, tiling
+from kernels_ref.sm90.extra_fp8 import MULTIPLE, Tiling, estimate, tiled, tiling, tilings
 from tirx_mini.course import Shape, shape_text
 from tirx_mini.ending import command
 from tirx_mini.pool import in_order, spread
@@ -40,7 +40,6 @@ FACTORS = 0.5, 0.25
 TOLERANCE = 0.05
 """Of a difference from `_scaled_mm`, in standard deviations of D: its sums are in another order where it divides K."""
 BF16_BITS = 8
-MOST_REGISTERS = 208
 WITHIN = 1.15
 HEAD = (
     "m", "n", "k", "form", "blk_m", "blk_n", "parts", "sets", "chain", "ctas", "us", "peer_us",
@@ -58,25 +57,12 @@ def drawn(seed: int, count: int) -> Iterator[Shape]:
             count -= 1
 
 
-WIDTHS = {128: (64, 96, 128, 144, 160, 176, 192, 208, 224, 240, 256), 64: (64, 128, 256)}
-PROMOTIONS = ((1, 1, 1), (2, 1, 1), (1, 2, 2), (2, 2, 2), (4, 2, 2))
-
-
-def tilings(promoted: bool) -> Iterator[Tiling]:
-    """Every tiling that a sweep tries; pairs of 128 columns or more."""
-    for blk_m, widths in WIDTHS.items():
-        for blk_n in widths:
-            for ctas in (1, 2) if blk_m == 128 <= blk_n else (1,):
-                for promotion in PROMOTIONS if promoted else ((1, 0, 1),):
-                    each = Tiling(blk_m, blk_n, *promotion, ctas)
-                    if each.registers <= MOST_REGISTERS and each.part_n % 8 == 0 and each.part_n >= min(56, blk_n):
-                        yield each
-
-
 def contestants(shape: Shape, promoted: bool) -> list[Tiling]:
-    """The tilings of a sweep whose estimates are not far from the least."""
-    estimates = {each: estimate(each, *shape) for each in tilings(promoted)}
-    return [each for each, cycles in estimates.items() if cycles <= WITHIN * min(estimates.values())]
+    """The tilings of a sweep: those whose estimates are not far from the least, with clusters of one, two and four
+    CTAs where a tile has rows of B for each."""
+    estimates = {each: estimate(each, *shape) for each in tilings(*shape, promoted)}
+    kept = [each for each, cycles in estimates.items() if cycles <= WITHIN * min(estimates.values())]
+    return [replace(each, ctas=ctas) for each in kept for ctas in (1, 2, 4) if each.blk_n % (8 * ctas) == 0]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ other one is added up, and the tensor core never waits.
 **Parts.** Totals and partial sums of 64 × 256 do not fit in the 240 registers of a thread. So a step of 128 columns
 consists of parts: wgmmas of 128 columns of the tile, whose sums are promoted before the next part needs the registers.
 
-**The plan.** Eight bits of 128 columns are as many bytes as sixteen bits of 64, and their wgmmas take as many cycles.
-So the tile is chosen by the estimate for 16 bits with half of K (`extra_plans.py`).
+**Pairs.** TMA reads rows that begin at any multiple of 16 bytes. Where K is not a multiple of 32, every second row
+begins within a sector of the L2 cache, and the cache delivers about half as much. There, clusters of two CTAs compute
+tiles below one another, and each loads half of their tile of B for both.
 
 **The edge.** A tile may extend beyond D: there, TMA loads zeros and stores nothing. So does the last step along K.
 """
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from kernels_ref.sm90.extra_every_shape import NEIGHBOUR_ROWS, SWIZZLES, WAVE_ROWS, first_out
-from kernels_ref.sm90.extra_plans import CONSUMER_M, ROWS, SM_COUNT, SMEM_BYTES, Plan, cycles, part_width
+from kernels_ref.sm90.extra_plans import CONSUMER_M, RESIDENT, ROWS, SM_COUNT, SMEM_BYTES, part_width
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -37,6 +38,7 @@ RESULT_SIZE = 2
 BLK_K = 128
 """Bytes and columns of a step: the width of a swizzled row, and the columns between two promotions."""
 MULTIPLE = 16
+SECTOR = 32
 EPI_DEPTH = 2
 WG_WARPS = 4
 WG_THREADS = 128
@@ -52,7 +54,7 @@ class Tiling:
     sets: of partial sums, 1 or 2; 0 without promotion.
     chain: the steps after which all wgmmas are waited for. (ptxas serialises wgmmas whose sums are read in the next
         iteration of a loop while others are pending.)
-    ctas: of a cluster, 1 or 2: the two tiles of a pair are below one another, and share the tile of B.
+    ctas: of a cluster, 1, 2 or 4, whose tiles are below one another and share the tile of B.
     """
 
     blk_m: int
@@ -73,22 +75,54 @@ class Tiling:
         return (self.blk_n * (self.sets > 0) + self.part_n * max(1, self.sets)) // 2
 
 
-FAST = tuple(Tiling(m, n) for m, n in ((128, 256), (128, 192), (128, 160), (128, 128), (64, 256), (64, 128), (64, 64)))
-PROMOTED = (
-    Tiling(128, 256, 2, 1), Tiling(128, 192, 2, 2, 2), Tiling(128, 160, 2, 2, 2), Tiling(128, 128, 1, 2, 2),
-    Tiling(64, 256, 2, 1), Tiling(64, 128, 1, 2, 2), Tiling(64, 64, 1, 2, 2),
-)  # fmt: skip
-"""The tilings to choose from."""
+WIDTHS = {128: range(64, 257, 16), 64: (64, 128, 256)}
+PROMOTIONS = {(1, 1, 1): 1.06, (2, 1, 1): 1.12, (1, 2, 2): 1.05, (2, 2, 2): 1.06, (4, 2, 2): 1.07}
+"""How promoted sums may be divided: parts, sets and chain, and the time of a step in that of one without promotion."""
+MOST_REGISTERS = 208
+LEAST_PART = 56
+LAUNCH = 1500
+"""Cycles of a launch without its tiles."""
+
+
+def tilings(M, N, K, promoted=True):
+    """The tilings to choose from. Rows that do not begin at multiples of 32 bytes lie in five sectors of the L2 cache
+    for each four that are needed: pairs load fewer of them."""
+    for blk_m, widths in WIDTHS.items():
+        for blk_n in widths:
+            for promotion in PROMOTIONS if promoted else ((1, 0, 1),):
+                each = Tiling(blk_m, blk_n, *promotion, ctas=1 if blk_m == 64 or K % SECTOR == 0 else 2)
+                if each.registers <= MOST_REGISTERS and each.part_n % 8 == 0 and each.part_n >= min(LEAST_PART, blk_n):
+                    yield each
 
 
 def tiling(M, N, K, promoted=True):
     """The tiling with the least estimate."""
-    return min(PROMOTED if promoted else FAST, key=lambda each: estimate(each, M, N, K))
+    return min(tilings(M, N, K, promoted), key=lambda each: estimate(each, M, N, K))
 
 
 def estimate(chosen, M, N, K):
-    """The cycles of a launch: those of a product of 16 bits with half of K."""
-    return cycles(Plan(True, chosen.blk_m, chosen.blk_n, 1), M, N, K / 2)
+    """The cycles of a launch. Its constants are fitted to the times of many tilings for 13 shapes on an H200."""
+    m, n, consumers = chosen.blk_m, chosen.blk_n, chosen.blk_m // CONSUMER_M
+    waves = ceil(ceil(ceil(M / m) / chosen.ctas) * ceil(N / n) / at_a_time(chosen.ctas))
+    mma = 2 * n * consumers
+    if chosen.sets:
+        mma *= PROMOTIONS[chosen.parts, chosen.sets, chosen.chain]
+        if consumers == chosen.sets == 1:
+            mma *= 1.4  # nothing is multiplied while sums are added up
+    l2 = (m + n / chosen.ctas) * BLK_K / 66 * uneven(K)
+    step = max(mma, l2) + 0.15 * min(mma, l2)
+    write_back = 2.7 * n + 88 * (n // part_width(n))
+    return LAUNCH + waves * (ceil(K / BLK_K) * step + write_back)
+
+
+def at_a_time(ctas):
+    """The clusters that run at a time."""
+    return min(SM_COUNT // ctas, RESIDENT[ctas])
+
+
+def uneven(K):
+    """The work of the L2 cache for a row of a step, relative to a row that begins at a multiple of 128 bytes."""
+    return 1.0 if K % BLK_K == 0 else 1.15 if K % SECTOR == 0 else 1.9
 
 
 def fp8_gemm(M, N, K, promoted=True):
@@ -103,8 +137,8 @@ def tiled(M, N, K, chosen):
     NUM_CONSUMER = BLK_M // CONSUMER_M
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K)
     CTAS = chosen.ctas
-    PAIR_TILES = ceil(M_TILES / CTAS)
-    CLUSTERS = min(SM_COUNT // CTAS, PAIR_TILES * N_TILES)
+    M_CLUSTERS = ceil(M_TILES / CTAS)
+    CLUSTERS = min(at_a_time(CTAS), M_CLUSTERS * N_TILES)
     B_PART = BLK_N // CTAS
     PART_M, PART_N = max(1, SETS) * CONSUMER_M, chosen.part_n
     PART_REGS, SUM_REGS = CONSUMER_M * PART_N // WG_THREADS, CONSUMER_M * BLK_N // WG_THREADS
@@ -116,12 +150,12 @@ def tiled(M, N, K, chosen):
     EPI_BYTES = NUM_CONSUMER * EPI_DEPTH * CONSUMER_M * EPI_N * RESULT_SIZE
     TMA_BYTES = (BLK_M + BLK_N) * BLK_K
     PIPE_DEPTH = (SMEM_BYTES - EPI_BYTES) // TMA_BYTES
-    # A pair loads only what it has agreed upon: nothing before both have initialised their barriers.
+    # CTAs of a cluster load nothing before all of them have initialised their barriers.
     FIRST = min(PIPE_DEPTH, K_TILES) if CTAS == 1 else 0
     GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // CTAS
-    PARTS_OF_GROUP = GROUP * CTAS // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
+    PARTS_OF_GROUP = max(1, GROUP * CTAS // NEIGHBOUR_ROWS) if M_TILES >= ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
-    TO_BOTH = {"cta_mask": (1 << CTAS) - 1} if CTAS > 1 else {}
+    TO_ALL = {"cta_mask": (1 << CTAS) - 1} if CTAS > 1 else {}
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K // 2, M_TILES * N_TILES) else {}
     MOVES_REGS = NUM_CONSUMER > 1
     A_layout = tma_shared_layout(DTYPE, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -142,7 +176,7 @@ def tiled(M, N, K, chosen):
 
             cluster = Tx.meta_var(bx // CTAS)
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=PAIR_TILES, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
+                "ts", num_m_tiles=M_CLUSTERS, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
             )
             part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
             tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
@@ -175,7 +209,7 @@ def tiled(M, N, K, chosen):
                 b_st = Tx.meta_var(rank * B_PART)
                 Tx.copy_async(
                     Bsmem[stage, b_st : b_st + B_PART, :],
-                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_BOTH,
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_ALL,
                 )
 
             @Tx.inline
@@ -348,7 +382,7 @@ def tiled(M, N, K, chosen):
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
-            # No CTA may exit while the other still loads into it or arrives at its barriers.
+            # No CTA may exit while another one still loads into it or arrives at its barriers.
             if CTAS > 1:
                 Tx.cuda.cluster_sync()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from kernels_ref.sm90 import extra_fp8 as extra
-from kernels_ref.sm90.extra_fp8 import FAST, PROMOTED, Tiling, fp8_gemm, tiled, tiling
+from kernels_ref.sm90.extra_fp8 import Tiling, fp8_gemm, tiled, tiling, tilings
 from tirx_mini.course import Shape
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
@@ -28,8 +28,9 @@ CASES: tuple[tuple[Shape, Tiling], ...] = (
     ((128, 256, 256), Tiling(128, 256, 2, 1, 2)),
     ((144, 144, 784), Tiling(64, 64, 1, 0, 1, 2)),  # pairs of CTAs, the last of which has one tile
     ((144, 144, 784), Tiling(64, 64, 1, 2, 2, 2)),
+    ((208, 64, 144), Tiling(64, 64, 1, 1, 1, 4)),  # four CTAs, the last one with the edge
 )
-"""Shapes and tilings, on a GPU of 2 SMs."""
+"""Shapes and tilings, on a GPU of 4 SMs."""
 
 
 def operands(shape: Shape) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -53,7 +54,7 @@ def check(kernel: PrimFunc, shape: Shape, schedules: int = 1) -> None:
 
 @pytest.mark.parametrize("shape, chosen", CASES)
 def test_a_tiling_is_right(shape: Shape, chosen: Tiling, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "SM_COUNT", 2)
+    monkeypatch.setattr(extra, "SM_COUNT", 4)
     check(tiled(*shape, chosen), shape)
 
 
@@ -85,15 +86,19 @@ def test_the_second_set_of_sums_is_worth_time_where_one_consumer_has_the_tensor_
     assert one.cycles is not None and two.cycles is not None and two.cycles < 0.85 * one.cycles
 
 
-def test_a_tiling_has_room_for_its_sums() -> None:
-    for chosen in (*FAST, *PROMOTED):
-        assert chosen.registers <= extra.CONSUMER_REGS - 32 and chosen.part_n * chosen.parts == chosen.blk_n
+@pytest.mark.parametrize("promoted", [True, False])
+def test_a_tiling_has_room_for_its_sums(promoted: bool) -> None:
+    for k in (4096, 4112):
+        for chosen in tilings(4096, 4096, k, promoted):
+            assert chosen.registers <= extra.CONSUMER_REGS - 24 and chosen.part_n * chosen.parts == chosen.blk_n
+            assert (chosen.sets > 0) == promoted and chosen.part_n % 8 == chosen.blk_n % (8 * chosen.ctas) == 0
 
 
 def test_tilings_fit_their_shapes() -> None:
-    assert (tiling(4096, 4096, 4096).blk_m, tiling(4096, 4096, 4096).blk_n) == (128, 256)
     assert tiling(4096, 4096, 4096, promoted=False) == Tiling(128, 256)
-    assert tiling(64, 512, 8192).blk_m == 64
+    assert tiling(8192, 8192, 8192) == Tiling(128, 192, 1, 1)  # 256 columns need two parts, and nothing is saved
+    assert tiling(512, 4096, 4096).blk_n == 128  # one wave
+    assert tiling(4096, 4096, 4112).ctas == 2  # rows that begin within a sector
 
 
 def test_other_shapes_are_refused() -> None:
@@ -102,7 +107,13 @@ def test_other_shapes_are_refused() -> None:
 
 
 @pytest.mark.compiler
-@pytest.mark.parametrize("chosen", [*FAST[:1], *PROMOTED])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        Tiling(128, 256), Tiling(128, 256, 4, 2, 2), Tiling(128, 192, 1, 1), Tiling(128, 208, 2, 2, 2, 2),
+        Tiling(128, 128, 1, 2, 2), Tiling(64, 128, 1, 2, 2),
+    ],
+)  # fmt: skip
 def test_wgmmas_are_not_serialised_and_no_register_is_spilled(chosen: Tiling) -> None:
     compiled = build(lower(tiled(4096, 4096, 1168, chosen)), "sm_90a").compiled
     assert compiled.resources.spill_store_bytes == compiled.resources.spill_load_bytes == 0
