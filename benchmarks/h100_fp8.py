@@ -188,6 +188,16 @@ def measure(shape: Shape, entrants: Sequence[tuple[str, Tiling]], rounds: int, f
         )  # fmt: skip
 
 
+def measured(path: Path) -> dict[tuple[Shape, str], dict[Tiling, dict[str, str]]]:
+    """The rows of a table, by shape and form and by tiling."""
+    found: dict[tuple[Shape, str], dict[Tiling, dict[str, str]]] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            chosen = Tiling(*(int(row[name]) for name in ("blk_m", "blk_n", "parts", "sets", "chain", "ctas")))
+            found.setdefault(((int(row["m"]), int(row["n"]), int(row["k"])), row["form"]), {})[chosen] = row
+    return found
+
+
 def report(found: Sequence[Measured], path: Path | None) -> None:
     """The means of each form, and the table."""
     for form in FORMS:
