@@ -173,8 +173,10 @@ def median_of(peer: list[float], own: list[float]) -> tuple[float, float, float]
     return statistics.median(ratios), ratios[low], ratios[high]
 
 
-def error_of(d: Any, a: Any, b: Any) -> float:
-    """The largest difference of 64 drawn rows from the product in float64, in units of the rounding of float32 sums."""
+def error_of(d: Any, a: Any, b: Any, bits: int = 11) -> float:
+    """The largest difference of 64 drawn rows from the product in float64, in units of the rounding of float32 sums.
+
+    bits: of the mantissa of D's type, with the one that is not stored."""
     import torch
 
     rows = torch.randperm(len(a), generator=torch.Generator().manual_seed(0))[:64].to(a.device)
@@ -183,7 +185,7 @@ def error_of(d: Any, a: Any, b: Any) -> float:
         block = b[part : part + 4096].double()
         exact, size = a[rows].double() @ block.t(), a[rows].double().abs() @ block.abs().t()
         # Rounding to the type of D is not an error of the sums.
-        off = ((d[rows, part : part + 4096].double() - exact).abs() - exact.abs() * 2.0**-11).clamp(min=0)
+        off = ((d[rows, part : part + 4096].double() - exact).abs() - exact.abs() * 2.0**-bits).clamp(min=0)
         worst = max(worst, (off / (size * 2.0**-24 * math.sqrt(a.shape[1]))).max().item())
     return worst
 
