@@ -25,6 +25,7 @@ from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Builder, Module, Op, Region, Rewriter, Value, uses
 from . import pipeline_ops as pipe
 from .lengths import EQUAL, GROW, lengths
+from .operands import is_pure
 from .pipeline_types import I32
 from .sums import simple_sum
 
@@ -62,7 +63,7 @@ def _helps(func: Op, context: Context) -> bool:
     body = list(func.body.walk())
     if context.options.agents == UNSPECIALIZED or not any(op.kind is pipe.wait_tma for op in body):
         return False
-    if any(op.kind in (aa.get_num_programs, std.while_, std.if_) for op in body):
+    if any(op.kind in (aa.get_num_programs, std.while_) or (op.kind is std.if_ and not is_pure(op)) for op in body):
         return False  # the program is persistent already, or its instances differ
     return lengths(func.body) is not None
 
