@@ -44,26 +44,26 @@ def _begin(Q, m, head, TM, D):
     return q, (top, total, ct.zeros((TM, D), dtype=ct.float32))
 
 
-def _end(O, m, head, state, TM, D):
+def _end(out, m, head, state, TM, D):
     _, total, acc = state
-    ct.store(O, (head, m, 0), (acc / total).astype(O.dtype).reshape((1, TM, D)))
+    ct.store(out, (head, m, 0), (acc / total).astype(out.dtype).reshape((1, TM, D)))
 
 
 @ct.kernel
 def one_loop(
-    Q, K, V, O, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
+    Q, K, V, out, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
 ):  # fmt: skip
     """The mask is computed in each iteration."""
     m, head = ct.bid(0), ct.bid(1)
     q, state = _begin(Q, m, head, TM, D)
     for n in range(min(ct.cdiv((m + 1) * TM, TN), ct.cdiv(K.shape[1], TN))):
         state = attend(q, K, V, head, n, state, m * TM, scale, True, CAUSAL, TN, D)
-    _end(O, m, head, state, TM, D)
+    _end(out, m, head, state, TM, D)
 
 
 @ct.kernel
 def diagonal_first(
-    Q, K, V, O, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
+    Q, K, V, out, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
 ):  # fmt: skip
     """The loop with the mask precedes the one without."""
     m, head = ct.bid(0), ct.bid(1)
@@ -73,12 +73,12 @@ def diagonal_first(
         state = attend(q, K, V, head, n, state, m * TM, scale, True, CAUSAL, TN, D)
     for n in range(whole):
         state = attend(q, K, V, head, n, state, m * TM, scale, False, CAUSAL, TN, D)
-    _end(O, m, head, state, TM, D)
+    _end(out, m, head, state, TM, D)
 
 
 @ct.kernel
 def diagonal_block(
-    Q, K, V, O, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
+    Q, K, V, out, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]
 ):  # fmt: skip
     """The diagonal block stands before the loop, for square tiles."""
     m, head = ct.bid(0), ct.bid(1)
@@ -86,7 +86,7 @@ def diagonal_block(
     state = attend(q, K, V, head, m, state, m * TM, scale, True, CAUSAL, TN, D)
     for n in range(m):
         state = attend(q, K, V, head, n, state, m * TM, scale, False, CAUSAL, TN, D)
-    _end(O, m, head, state, TM, D)
+    _end(out, m, head, state, TM, D)
 
 
 ORDERS = {"ours": attention_tile, "one loop": one_loop, "diagonal first": diagonal_first,

@@ -170,7 +170,8 @@ def _if(emitter: Emitter, op: Op) -> None:
                 emitter.region(region)
                 given = _values(emitter, region.ops[-1].values)
                 if not slots and op.results:
-                    slots = [own or _late_slot(emitter, v, g) for v, own, g in zip(op.results, kept, given, strict=True)]
+                    made = zip(kept, op.results, given, strict=True)
+                    slots = [own or _late_slot(emitter, value, example) for own, value, example in made]
                 _put(emitter, slots, given)
         branches.append(body)
         after |= emitter.pending
@@ -192,9 +193,10 @@ def _kept(emitter: Emitter, op: Op, place: int) -> Slot | None:
     result = op.results[place]
     for value in (region.ops[-1].values[place] for region in op.regions if region.ops):
         held = emitter.values.get(value)
-        if isinstance(held, Tile) and held.buffer is not None and held.layout == layout_of(result):
-            if emitter.is_last_use(value, op):
-                return Slot(result, held.buffer)
+        if not isinstance(held, Tile) or held.layout != layout_of(result):
+            continue
+        if held.buffer is not None and emitter.is_last_use(value, op):
+            return Slot(result, held.buffer)
     return None
 
 

@@ -75,10 +75,9 @@ def _loop_body(body: Region, defs: Mapping[Value, Op], context: Context) -> Regi
             want = kept is op.on_true
             needless = Bounds(builder, defs).holds(op.condition, want)
             if needless is not None:
-                chain = chain_of_mask(op.condition, {}, defs, ())
+                chain = chain_of_mask(op, {}, defs, ())
                 if chain is not None:
-                    made += builder.ops
-                    made += guarded(op, kept, needless, chain, {}, masked_where=False)
+                    made += [*builder.ops, guarded(op, kept, needless, chain, {}, masked_where=False)]
                     continue
             context.note(
                 "this mask is computed in every iteration of its loop: no comparison of its bounds says which "
@@ -112,7 +111,7 @@ def _is_worth_it(op: Op, kept: Value, varying: set[Value], defs: Mapping[Value, 
 
 def guarded(
     op: Op, kept: Value, condition: Value, chain: Sequence[Op], env: Mapping[Value, Value], masked_where: bool
-) -> list[Op]:
+) -> Op:
     """Return a branch that stands for a select and has its result.
 
     kept: the value that it masks. chain: the operations of its mask, which are repeated in the branch; env: what stands
@@ -134,16 +133,17 @@ def guarded(
     with_mask = Region((), tuple(inner.ops))
     without = Region((), (make(std.yield_, ((env.get(kept, kept),),)),))
     regions = (with_mask, without) if masked_where else (without, with_mask)
-    return [Op(std.if_, (condition,), op.results, {}, regions, op.span)]
+    return Op(std.if_, (condition,), op.results, {}, regions, op.span)
 
 
 def chain_of_mask(
-    value: Value, env: Mapping[Value, Value], defs: Mapping[Value, Op], own: Sequence[Op]
+    select: Op, env: Mapping[Value, Value], defs: Mapping[Value, Op], own: Sequence[Op]
 ) -> list[Op] | None:
-    """Return the operations that compute a mask, in order, or None if some cannot be repeated.
+    """Return the operations that compute the mask and the constant of a select, or None if some cannot be repeated.
 
     env: the values that need not be computed. own: operations whose numbers, too, must be computed.
     """
+    kept = kept_arm(select, defs)
     found: dict[Op, None] = {}
     inside = {v for op in own for v in op.results}
 
@@ -160,7 +160,7 @@ def chain_of_mask(
         found[op] = None
         return True
 
-    return list(found) if visit(value) else None
+    return list(found) if all(visit(value) for value in select.operands if value is not kept) else None
 
 
 @dataclass(frozen=True)

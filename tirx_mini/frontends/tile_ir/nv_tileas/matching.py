@@ -23,13 +23,15 @@ class Matching:
     """Corresponding values of two iterations, the plain one and the one that may mask.
 
     defs: the definitions of all values. free: the values of the plain iteration that stand for something of the other
-        one, such as the loop's index; None until that is found.
+        one, such as the loop's index; None until that is found. body: the operations of the plain iteration, of which
+        those with effects may match; elsewhere, equal loads may still load different elements.
     pairs: the values of the plain iteration, and the corresponding ones. masks: the plain iteration's values that the
         other one masks, with its `select` operations.
     """
 
     defs: Mapping[Value, Op]
     free: dict[Value, Value | None]
+    body: frozenset[Op]
     pairs: dict[Value, Value] = field(default_factory=dict)
     masks: dict[Value, Op] = field(default_factory=dict)
 
@@ -58,11 +60,11 @@ class Matching:
         place = one.results.index(plain)
         if (
             one.kind is two.kind
+            and (one.kind.pure or one in self.body)
             and two.results[place] is other
             and one.attrs == two.attrs
             and [v.type for v in one.results] == [v.type for v in two.results]
-            and [isinstance(a, tuple) and len(a) for a in one.args] == [isinstance(a, tuple) and len(a) for a in two.args]
-            and len(one.operands) == len(two.operands)
+            and _shape(one) == _shape(two)
             and all(self.value(a, b, depth) for a, b in zip(one.operands, two.operands, strict=True))
             and len(one.regions) == len(two.regions)
             and all(self._bodies(a, b, depth) for a, b in zip(one.regions, two.regions, strict=True))
@@ -75,6 +77,8 @@ class Matching:
     def _bodies(self, one: Region, two: Region, depth: int) -> bool:
         """Return whether two regions, such as those of reductions, have the same operations."""
         if [p.type for p in one.params] != [p.type for p in two.params] or len(one.ops) != len(two.ops):
+            return False
+        if any(op.regions for op in one.ops):
             return False
         self.free.update(zip(one.params, two.params, strict=True))
         return all(
@@ -94,6 +98,16 @@ class Matching:
         self.pairs[plain] = other
         self.masks[plain] = two
         return True
+
+
+def _shape(op: Op) -> list[int | None]:
+    """Return how many values each operand has: None for a single one."""
+    return [len(arg) if isinstance(arg, tuple) else -1 if arg is None else None for arg in op.args]
+
+
+def used_by(op: Op) -> set[Value]:
+    """Return the values that an operation uses, those of its regions included."""
+    return {*op.operands, *(value for region in op.regions for inner in region.walk() for value in inner.operands)}
 
 
 def kept_arm(op: Op, defs: Mapping[Value, Op]) -> Value | None:
