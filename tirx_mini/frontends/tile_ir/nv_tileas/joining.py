@@ -26,7 +26,7 @@ from ..ssa import Builder, Module, Op, Region, Value, remove_dead, uses
 from . import ops
 from .masks import chain_of_mask, guarded
 from .matching import Matching, kept_arm, used_by
-from .operands import definitions, number_of_constant
+from .operands import definitions, never_runs, number_of_constant
 
 LEAST_PRODUCTS = 2
 """Products of a loop that is joined: one that only adds up products has no pipeline of them to run on."""
@@ -122,6 +122,8 @@ def _pair(frame: _Frame, first: Op, second: Op) -> list[Op] | None:
     if tuple(second.inits) != tuple(first.results) or any(not op.kind.pure for op in between):
         return None
     if second.lower is not first.upper and second.upper is not first.lower:
+        return None
+    if any(never_runs(loop, frame.defs) for loop in (first, second)):
         return None
     for plain, other in ((first, second), (second, first)):
         matching = _same_iterations(frame, plain, other)

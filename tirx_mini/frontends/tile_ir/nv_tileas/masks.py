@@ -104,7 +104,7 @@ def _is_worth_it(op: Op, kept: Value, varying: set[Value], defs: Mapping[Value, 
     if not large or op.condition not in varying:
         return False
     made = defs.get(kept)
-    while made is not None and made.kind in std.ELEMENTWISE and made.operands:
+    while made is not None and (made.kind in std.ELEMENTWISE or made.kind is aa.fp_to_fp) and made.operands:
         made = next((d for v in made.operands if (d := defs.get(v)) is not None and v in varying), None)
     return made is not None and made.kind is ops.dot
 

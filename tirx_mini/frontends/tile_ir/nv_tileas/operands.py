@@ -54,6 +54,12 @@ def runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
     return lower is not None and upper is not None and lower < upper
 
 
+def never_runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
+    """Return whether a loop is known to execute no iteration."""
+    lower, upper = (number_of_constant(defs.get(value)) for value in (loop.lower, loop.upper))
+    return lower is not None and upper is not None and lower >= upper
+
+
 def begins_at_constant(loop: Op, defs: Mapping[Value, Op]) -> bool:
     """Return whether a loop begins at a constant, or at the lesser of a constant and a number.
 

@@ -21,8 +21,8 @@ def masked(q, k, v, out, shift, MASK: ct.Constant[int], T: ct.Constant[int]):
     total = ct.zeros((T, T), dtype=ct.float32)
     rows = m * T + ct.arange(T, dtype=ct.int32)[:, None]
     for n in range(ct.cdiv(k.shape[0], T)):
-        scores = left @ ct.load(k, (n, 0), shape=(T, T), padding_mode=ct.PaddingMode.ZERO).transpose()
-        scores = scores.astype(ct.float32)
+        right = ct.load(k, (n, 0), shape=(T, T), padding_mode=ct.PaddingMode.ZERO).transpose()
+        scores = ct.mma(left, right, ct.zeros((T, T), dtype=ct.float32))
         columns = n * T + ct.arange(T, dtype=ct.int32)[None, :]
         if MASK == CAUSAL:
             scores = ct.where(columns <= rows, scores, -1.0)
@@ -57,6 +57,7 @@ def branches(mask: int) -> tuple[int, list[str]]:
     program = run.compile(masked, (*arrays(length), 5, mask, TILE), "h100")
     texts: dict[str, str] = {}
     program.passes(lambda name, before, after: texts.update({name: print_module(after)}))
+    assert program.nv_tileas
     notes = [note.render() for note in program.context.notes if "mask" in note.message]
     return texts["tileas-guard-masks"].count("scf.if"), notes
 
