@@ -97,6 +97,16 @@ class Architecture:
     threads_per_sm: int
     ctas_per_sm: int
 
+    def resident_ctas(self, threads: int, smem_bytes: int, registers: int) -> int:
+        """Return how many CTAs an SM has room for.
+
+        threads: of a CTA, whole warps. smem_bytes: of its shared memory. registers: of a thread, 0 where unknown.
+        """
+        rooms = [self.ctas_per_sm, self.threads_per_sm // threads, self.smem_per_sm // (smem_bytes + self.smem_reserved)]
+        if registers:
+            rooms.append(REGISTERS_PER_SM // (threads * registers))
+        return min(rooms)
+
 
 HOPPER = Architecture(
     name="sm_90a", kernels="sm90", student_file="gemm_kernels_sm90.py",

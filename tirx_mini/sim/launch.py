@@ -7,10 +7,9 @@ from tirx_mini.hardware import (
     MAX_GRID,
     MAX_THREADS_PER_CTA,
     REGISTERS_PER_SM,
-    Architecture,
+    WARP_SIZE,
     GpuSpec,
 )
-from tirx_mini.ir import Launch
 from tirx_mini.records import dataclass
 
 from .facts import Fact, Fault, Origin
@@ -104,17 +103,9 @@ def check_launch(image: KernelImage, spec: GpuSpec) -> None:
 
 def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
     """Return the maximum number of resident clusters on the GPU, at least one."""
-    rooms = ctas_per_sm(image.launch, image.registers, spec.architecture)
-    return max(1, spec.sms // image.launch.cluster_size * rooms)
-
-
-def ctas_per_sm(launch: Launch, registers: int, sm: Architecture) -> int:
-    """Return how many CTAs an SM has room for. registers: of a thread."""
-    threads = launch.warps * 32
-    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // (launch.smem_bytes + sm.smem_reserved)]
-    if registers:
-        rooms.append(REGISTERS_PER_SM // (threads * registers))
-    return min(rooms)
+    launch = image.launch
+    ctas = spec.architecture.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, image.registers)
+    return max(1, spec.sms // launch.cluster_size * ctas)
 
 
 def lost_share(image: KernelImage, spec: GpuSpec) -> float:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Set
 from typing import Any
 
-from tirx_mini.hardware import CROWDED_WARPS, DEFAULT_ARCH, architecture_of
+from tirx_mini.hardware import CROWDED_WARPS, DEFAULT_ARCH, WARP_SIZE, architecture_of
 from tirx_mini.ir import (
     EARLY_ACCESSES,
     AllocBuffer,
@@ -33,7 +33,6 @@ from tirx_mini.ir import (
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
 from tirx_mini.records import dataclass
 
-from ..launch import ctas_per_sm
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer
 from .batchable import batchable
 from .clock_only import ClockStatements
@@ -82,7 +81,8 @@ def translate(
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
     registers = registers_of(func)
-    warps = func.launch.warps * ctas_per_sm(func.launch, registers, architecture_of(DEFAULT_ARCH))
+    launch, sm = func.launch, architecture_of(DEFAULT_ARCH)
+    warps = launch.warps * sm.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, registers)
     writer = Writer(NAMESPACE, crowded=warps > CROWDED_WARPS)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
