@@ -46,7 +46,7 @@ from tirx_mini.isa import (
 )
 from tirx_mini.sim import LANES, place_key
 
-from .guards import Definitions, Guard, behind
+from .guards import Definitions, Guard, begins_loop, behind, guards_of
 
 WORDS: Mapping[BarrierEffect, str] = {
     BarrierEffect.ARRIVE_EXPECT_TX: "arrive",
@@ -298,7 +298,7 @@ def find_sites(func: PrimFunc) -> Sites:
     warps = func.launch.warps
     found: list[Site] = []
     assigned: list[Assignment] = []
-    definitions = Definitions()
+    definitions = Definitions.of(func)
     for stmt, guards, loops in _reached(func.body, (), (), definitions):
         if isinstance(stmt, Bind):
             definitions.add(stmt, warps)
@@ -319,10 +319,12 @@ def _reached(
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
             yield from _reached(child, guards, loops, definitions)
+    elif isinstance(stmt, If) and begins_loop(stmt, definitions):
+        yield from _reached(stmt.then, guards, loops, definitions)
     elif isinstance(stmt, If):
         for arm, holds in ((stmt.then, True), (stmt.orelse, False)):
-            guard = Guard(stmt.cond, holds, stmt.span, definitions)
-            yield from _reached(arm, (*guards, guard), loops, definitions)
+            more = guards_of(stmt.cond, holds, stmt.span, definitions)
+            yield from _reached(arm, (*guards, *more), loops, definitions)
     elif isinstance(stmt, (For, While)):
         yield from _reached(stmt.body, guards, (*loops, stmt), definitions)
     elif isinstance(stmt, Hint):
