@@ -19,12 +19,16 @@ from tirx_mini.ir import (
     BufferLoad,
     BufferStore,
     Call,
+    Cast,
+    Const,
     Expr,
     If,
     PrimFunc,
+    Select,
     Seq,
     Span,
     Special,
+    Stmt,
     Unary,
     Var,
     While,
@@ -121,27 +125,42 @@ def guards_of(cond: Expr, holds: bool, span: Span | None, definitions: Definitio
         elif isinstance(inner, BufferLoad) and inner.buffer in definitions.once:
             inner = definitions.once[inner.buffer]
             own = Guard(inner, meant, inner.span or span, definitions)
+        elif (chosen := _chosen(inner, definitions)) is not None:
+            inner, meant = chosen[0], meant == chosen[1]
         else:
             break
+    if isinstance(inner, Call):
+        return (Guard(inner, meant, inner.span or span, definitions),)
     if inner is cond or not isinstance(inner, Binary) or inner.op != ("and" if meant else "or"):
         return (own,)
     parts = (guards_of(part, meant, part.span or span, definitions) for part in (inner.a, inner.b))
     return tuple(chain.from_iterable(parts))
 
 
-def begins_loop(stmt: If, definitions: Definitions) -> bool:
-    """Return whether a branch tests, before the first iteration, what a loop in it tests after each one.
+def _chosen(cond: Expr, definitions: Definitions) -> tuple[Expr, bool] | None:
+    """Return the condition that a test of a number is about, as in `(1 if c else 0) == 0`, and if it is its truth."""
+    if not isinstance(cond, Binary) or cond.op not in ("==", "!=") or not isinstance(cond.b, Const):
+        return None
+    number = cond.a
+    while isinstance(number, Cast) or (isinstance(number, Var) and number in definitions.bound):
+        number = number.value if isinstance(number, Cast) else definitions.bound[number]
+    if not (isinstance(number, Select) and isinstance(number.a, Const) and isinstance(number.b, Const)):
+        return None
+    yes, no = (side.value == cond.b.value for side in (number.a, number.b))
+    return None if yes == no else (number.cond, yes == (cond.op == "=="))
+
+
+def begins_loop(guard: Guard, arm: Stmt | None) -> bool:
+    """Return whether a guard tests, before the first iteration, what a loop in its arm tests after each one.
 
     A compiler makes this of a loop that tests at its start: the condition is the loop's, and no guard.
     """
-    if stmt.orelse is not None:
-        return False
-    tested = _scalars(stmt.cond, definitions.bound)
-    inside = stmt.then.stmts if isinstance(stmt.then, Seq) else (stmt.then,)
-    return bool(tested) and any(tested <= _ended_by(loop) for loop in inside if isinstance(loop, While))
+    tested = _scalars(guard.cond, guard.definitions.bound)
+    inside = arm.stmts if isinstance(arm, Seq) else (arm,)
+    return bool(tested) and any(tested <= ended_by(loop) for loop in inside if isinstance(loop, While))
 
 
-def _ended_by(loop: While) -> set[Buffer]:
+def ended_by(loop: While) -> set[Buffer]:
     """Return the local variables that the test at the end of a loop depends on."""
     body = loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
     last = body[-1]

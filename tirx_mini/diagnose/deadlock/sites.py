@@ -319,12 +319,11 @@ def _reached(
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
             yield from _reached(child, guards, loops, definitions)
-    elif isinstance(stmt, If) and begins_loop(stmt, definitions):
-        yield from _reached(stmt.then, guards, loops, definitions)
     elif isinstance(stmt, If):
         for arm, holds in ((stmt.then, True), (stmt.orelse, False)):
             more = guards_of(stmt.cond, holds, stmt.span, definitions)
-            yield from _reached(arm, (*guards, *more), loops, definitions)
+            own = (guard for guard in more if not begins_loop(guard, arm))
+            yield from _reached(arm, (*guards, *own), loops, definitions)
     elif isinstance(stmt, (For, While)):
         yield from _reached(stmt.body, guards, (*loops, stmt), definitions)
     elif isinstance(stmt, Hint):
