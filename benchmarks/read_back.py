@@ -55,6 +55,8 @@ TILELANG = (
 REASONS: Mapping[str, str] = {
     "select": "the optimiser makes a select of the branch around an assignment, so that its guard is no longer there",
     "merged": "the optimiser joins or moves the assignments of a state, and the page names the place of its use",
+    "address": "the compiler counts addresses instead of stages, so that an arrival names no barrier",
+    "result": "the page is that of what the mistake leads to, at the same wait",
     "parameter": "a parameter that the kernel never writes is no parameter of the PTX",
     "refused": "the kernel needs more shared memory than a CTA has: there is no PTX",
     "loads": "the compiler issues the loads of an unrolled loop together; the clock of the IR waits for each",
@@ -69,6 +71,8 @@ EXPLAINED: Mapping[str, str] = {
     "too many stages": "refused",
     "a result that stays in shared memory": "parameter",
     "a state that advances before its stage is used": "merged",
+    "phase 1 behind its own arrivals": "address",
+    "phase 1 behind arrivals of two consumers": "result",
     **dict.fromkeys(
         (
             f"a state that advances only under {guard}"

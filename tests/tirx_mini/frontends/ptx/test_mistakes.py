@@ -12,7 +12,7 @@ from utils import prepare_data
 
 NAMES = (
     "tma2mma counts two arrivals",
-    "phase 1 behind its own arrivals",
+    "the next stage committed",
     "all wait for the last parity, 0",
     "ld2mma.arrive at the CTA's own barrier",
     "no fence.mbarrier_init in a cluster",
