@@ -1856,7 +1856,7 @@ class _PtxMbarrierArriveCount:
         PTX ISA:       mbarrier.arrive
         """
 
-    def cluster(self, bar: BarrierPointer, count: Integer) -> None:
+    def cluster(self, bar: BarrierPointer, count: Integer, scope: Literal['', 'cta', 'cluster'] | str = 'cluster') -> None:
         """Arrive as `mbarrier.arrive.cluster`, `count` times.
 
         PTX:
@@ -1864,6 +1864,7 @@ class _PtxMbarrierArriveCount:
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -2012,13 +2013,16 @@ class _PtxMbarrierArrive:
         """
 
     expect_tx: _PtxMbarrierArriveExpect_tx
-    def cluster(self, bar: BarrierPointer) -> None:
+    def cluster(self, bar: BarrierPointer, scope: Literal['', 'cta', 'cluster'] | str = 'cluster') -> None:
         """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`).
+
+        scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
 
         PTX:
             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar];
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock

@@ -6,8 +6,9 @@
 from .byte_counts import BYTE_COUNT, Suspect, suspects
 from .explain import RULES, Deadlock, explain_deadlock
 from .first_waits import PASSES_AT_ONCE, NamedWaits, role_alone
+from .guards import source_text
 from .handovers import EARLY_COMMIT, OTHER_COUNT, OTHER_ROUNDS, OTHER_STAGE, SWAPPED, handover_suspect
-from .sites import Site, find_sites, source_text
+from .sites import Site, find_sites
 from .situation import barrier_of, line
 from .states import STANDS_STILL, WRONG_PARITY, state_suspects
 from .stuck_role import StuckRole

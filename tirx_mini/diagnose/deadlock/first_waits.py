@@ -17,9 +17,10 @@ from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp, place_key
 from ..kind import Explanation, Kind, Notes
 from .advances import advanced_first
 from .byte_counts import Suspect
+from .guards import source_text
 from .notes import site_notes
 from .phases import initial_count
-from .sites import Site, Sites, source_text
+from .sites import Site, Sites
 from .situation import line
 from .values import difference
 

@@ -25,7 +25,8 @@ from tirx_mini.sim import (
     place_key,
 )
 
-from .sites import Site, Sites, source_text
+from .guards import source_text
+from .sites import Site, Sites
 from .stuck_role import StuckRole
 from .waits import wait_text
 

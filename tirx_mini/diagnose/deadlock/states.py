@@ -15,9 +15,10 @@ from tirx_mini.sim import MbarrierWait, RepeatedWait
 
 from ..kind import Explanation, Kind
 from .byte_counts import Suspect
+from .guards import Guard
 from .notes import guard_notes
 from .rule import cause
-from .sites import Assignment, Guard, Site, Sites, find_sites
+from .sites import Assignment, Site, Sites, find_sites
 from .situation import Group, Situation
 
 STANDS_STILL = Kind(

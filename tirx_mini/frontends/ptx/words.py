@@ -30,13 +30,23 @@ _SPELLED = (
 
 
 def in_words_of(module: Module, report: Report) -> Report:
-    """Reword the findings of a report in the module's source language."""
+    """Reword the findings of a report in the module's source language.
+
+    CUDA with the lines of a Python file is what tirx_mini made of a kernel: the words are right.
+    """
+    if module.of_cuda and _of_python(module):
+        return report
     words = _words(module)
     return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
 
 
 def made_by_triton(module: Module) -> bool:
-    """Return whether Triton's compiler made a module, whose lines are those of a Python file."""
+    """Return whether Triton's compiler made a module: its lines are those of a Python file, and it is not of CUDA."""
+    return not module.of_cuda and _of_python(module)
+
+
+def _of_python(module: Module) -> bool:
+    """Return whether lines of a module are those of a Python file."""
     return any(name.endswith(".py") for name in module.files.values())
 
 

@@ -89,7 +89,7 @@ class ScopedAccesses:
         values = w.cta.cluster.values
         for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.LOAD):
             values.apply(self._load_words, w, access, run, words)
-        values.apply(registers.write, words)
+        values.apply(registers.write, words, None if w.mask.full else w.mask.bits)
 
     def _load_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
         self._read(w, access, run)

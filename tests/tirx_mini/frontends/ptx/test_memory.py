@@ -296,3 +296,14 @@ def test_a_narrow_store_takes_the_bits_of_a_register_that_floats_share(kind: str
     assert run(text, data, out).verdict == "ok"
     cut = 0xFFFF if kind == "b16" else 0xFF
     np.testing.assert_array_equal(out, (words & ~np.uint32(cut << 16)) | (words & np.uint32(cut)) << np.uint32(16))
+
+
+def test_a_vector_load_under_a_condition_leaves_the_registers_of_other_lanes() -> None:
+    text = entry("a b", THREAD + """
+        mov.b32 %r1, 7; mov.b32 %r2, 9; mul.wide.u32 %d2, %r0, 8; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+        setp.gt.u32 %p1, %r0, 10; @%p1 bra skip;
+        ld.global.v2.b32 {%r1, %r2}, [%d0];
+        skip: st.global.v2.b32 [%d1], {%r1, %r2};""")
+    a, b = np.arange(100, 164).astype(np.uint32), np.zeros(64, np.uint32)
+    assert run(text, a, b).verdict == "ok"
+    np.testing.assert_array_equal(b, np.concatenate([a[:22], [7, 9] * 21]))
