@@ -315,6 +315,16 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Update memory atomically in each active lane; return the old values. compare: for op = "cas"."""
         ...
 
+    def update_registers(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: RegistersT,
+        compare: RegistersT | None, old: RegistersT | None, count: int, /,
+    ) -> None:
+        """Update adjacent elements atomically from `count` registers, which hold one or two elements each.
+
+        compare: for op = "cas", which compares all bits together. old: receives the old values.
+        """
+        ...  # fmt: skip
+
     def fence_memory(self, thread: ThreadT, sem: str, scope: str, /) -> None:
         """End an acquire pattern and begin a release pattern of the active lanes.
 

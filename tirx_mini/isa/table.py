@@ -27,6 +27,7 @@ from . import (
     mbarrier,
     memory,
     memory_special,
+    memory_vectors,
     mma,
     multicast,
     opaque,
@@ -49,8 +50,8 @@ from .names import COURSE
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
-    memory, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed,
-    doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
+    memory, memory_vectors, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits,
+    library, packed, doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
     multicast, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The instruction modules, in table order."""

@@ -226,6 +226,12 @@ class Services:
     ) -> np.ndarray:
         return self.scoped.update(w, access, address, op, value, compare)
 
+    def update_registers(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: Registers,
+        compare: Registers | None, old: Registers | None, count: int,
+    ) -> None:  # fmt: skip
+        self.scoped.update_registers(w, access, address, op, (value, compare, old), count)
+
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)

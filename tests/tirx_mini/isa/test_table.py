@@ -683,7 +683,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
 }  # fmt: skip
 ELSEWHERE = re.compile(
     r"tcgen05\.shift|wgmma\..*|mma\.sync.*|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
-    r"|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
+    r"|(atom|red)\.registers|atom\.(exch|cas)\.b128|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
 

@@ -348,7 +348,7 @@ def conversion(opcode: Sequence[str]) -> Operation | None:
     target, source = TYPES[to], TYPES[of]
     exact = not mods and (not source.is_float or target.is_float)
     nearest = mods == ["rn"] and target.is_float
-    cut = mods == ["rzi"] and source in ("float32", "float16") and target.bits == 32
+    cut = mods == ["rzi"] and source in ("float32", "float16") and target.is_integer and target.bits == 32
     if exact or nearest or cut:
         return Operation((source,), target, lambda a: cast(target, a))
     return None

@@ -21,3 +21,14 @@ OPERATIONS: Mapping[str, Operate] = MappingProxyType({
     "cas": lambda old, value, compare: np.where(old == compare, value, old),
 })  # fmt: skip
 """The new value of memory for each atomic operation, from the old value, the operand, and the comparand of "cas"."""
+
+
+def combined(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray) -> np.ndarray:
+    """The new elements of one access: "cas" compares all of them, and a minimum or maximum ignores NaN."""
+    if op == "cas":
+        return value if np.array_equal(old, compare) else old
+    if op in ("min", "max"):
+        best = OPERATIONS[op](old, value, compare)
+        return np.where(old != old, value, np.where(value != value, old, best)).astype(old.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return OPERATIONS[op](old, value, compare)

@@ -119,3 +119,15 @@ def test_extremes_and_signs(kind: str) -> None:
             check(f"{name}.NaN.{kind} {{result}}, {{a}}, {{b}};", [kind, kind], kind, chosen(op, True))
     check(f"neg.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a ^ top)
     check(f"abs.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a & ~top)
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
+def test_numbers_are_rounded_to_integers(kind: str) -> None:
+    functions = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
+    for mode, function in functions.items():
+
+        def whole(word: int, function: Callable[[float], int] = function) -> int:
+            value = decoded(word, kind)
+            return encoded(float(function(value)) if math.isfinite(value) else value, kind, sign=value)
+
+        check(f"cvt.{mode}.{kind}.{kind} {{result}}, {{a}};", [kind], kind, whole)

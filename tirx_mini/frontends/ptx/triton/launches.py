@@ -28,6 +28,8 @@ _SWIZZLES = (0, 32, 64, 128)
 
 _BUDGET = 1000 * BUDGET
 """The budget of a launch for its time alone, since programs measure larger sizes than they check."""
+_CHECKED_BUDGET = 50 * BUDGET
+"""The budget of any other launch: persistent kernels have loops of unknown length, and programs check real sizes."""
 _WAVES = (16, 32)
 """The CTAs of an SM in the two parts of a large grid whose times are extrapolated."""
 
@@ -125,7 +127,7 @@ class Launcher:
         if us is not None:
             simulated_device.CLOCK.get().time_us += us
             return
-        options = {} if recording is None else recording.options
+        options = {"budget": _CHECKED_BUDGET, **({} if recording is None else recording.options)}
         report = without_generated(entry.simulate(values, **launch, **options), self._gluon)
         simulated_device.CLOCK.get().time_us += report.time_us or 0.0
         if recording is not None:
