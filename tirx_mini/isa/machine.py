@@ -222,10 +222,14 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def multiply_matrices(
-        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct, /
+        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct,
+        metadata: int | np.ndarray = 0, /,
     ) -> None:
-        """Execute mma: multiply the fragments of A and B, add C (zeros for None), and set D."""
-        ...
+        """Execute mma: multiply the fragments of A and B, add C (zeros for None), and set D.
+
+        metadata: of each lane, the places of the elements of a sparse A.
+        """
+        ...  # fmt: skip
 
     # -- order
 

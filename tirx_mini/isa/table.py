@@ -29,6 +29,7 @@ from . import (
     memory_special,
     memory_vectors,
     mma,
+    mma_sparse,
     multicast,
     opaque,
     packed,
@@ -51,7 +52,7 @@ from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
     memory, memory_vectors, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits,
-    library, packed, doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
+    library, packed, doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, mma_sparse, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
     multicast, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The instruction modules, in table order."""
