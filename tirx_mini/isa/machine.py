@@ -336,6 +336,13 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """
         ...
 
+    def fence_tensormap(self, thread: ThreadT, sem: str, scope: str, address: int | None, /) -> None:
+        """Release changes of tensor maps to the tensormap proxy, or acquire those of the map at `address` for it.
+
+        sem: "release", with None for the address, or "acquire". It fences the generic proxy, too.
+        """
+        ...
+
     def release_before(self, thread: ThreadT, scope: str, /) -> None:
         """Order a release by an arrival at another CTA's mbarrier, at its cost. scope: as written, "" for none."""
         ...

@@ -236,6 +236,11 @@ class Services:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
 
+    def fence_tensormap(self, w: RunningWarp, sem: str, scope: str, address: int | None) -> None:
+        """Execute fence.proxy.tensormap.sem.scope. address: of the map that an acquire names."""
+        self.scoped.fence(w, sem, scope)
+        w.cta.cluster.order.record(self.tma.maps.fence, w, address)
+
     def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what the active lanes have released at the scope of the cluster or a wider one, by fences."""
         return self.scoped.published(w)
