@@ -7,12 +7,13 @@ behind them and an acquire that names the map, each by a fence (PTX ISA: "membar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import MapFields, MemoryAccess, decode_tensor_map
 
 from ..facts import Fact
-from ..machine import Gpu, GlobalBuffer, RunningWarp, Warp
+from ..machine import GlobalBuffer, Gpu, RunningWarp, Warp
 from ..ordering import Access, Epochs, Unequal
 
 _HALF = MemoryAccess("uint64", "weak", "sys", "global", 8)
@@ -42,7 +43,8 @@ class _Fence:
 
     def follows(self, agent: int, epoch: int) -> bool:
         """Return whether an event happens before the fence."""
-        return epoch <= (self.epoch if agent == self.agent else int(self.known[agent]) if agent < len(self.known) else 0)
+        known: Any = self.known
+        return epoch <= (self.epoch if agent == self.agent else known[agent] if agent < len(known) else 0)
 
 
 class TensormapProxy:

@@ -13,8 +13,7 @@ import numpy as np
 
 def unpacked(packed: np.ndarray, metadata: np.ndarray, selector: int, width: int) -> np.ndarray:
     """Return A [rows, k] of the elements [rows, k / 2], and of the metadata that lanes hold. width: bytes."""
-    rows, held = packed.shape
-    groups = held if width == 4 else held // 2
+    groups = packed.shape[1] // (1 if width == 4 else 2)
     lanes, shifts = _places(groups, selector, width)
     return spread(packed, (metadata[lanes].astype(np.int64) >> shifts) & 15, width)
 

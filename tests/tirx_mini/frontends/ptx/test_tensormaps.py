@@ -135,7 +135,8 @@ def test_a_table_of_pointers_reaches_its_arrays() -> None:
 
 _ACQUIRE = "fence.proxy.tensormap::generic.acquire.gpu [%d1], 0x80;\n"
 _COPY = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [%d5], 0x80;"
-_BY_THREADS = """mul.wide.u32 %d9, %r0, 4; add.s64 %d10, %d1, %d9; ld.shared.b32 %r10, [%r3]; st.global.b32 [%d10], %r10;
+_BY_THREADS = """mul.wide.u32 %d9, %r0, 4; add.s64 %d10, %d1, %d9;
+ld.shared.b32 %r10, [%r3]; st.global.b32 [%d10], %r10;
 bar.warp.sync -1;"""
 _RELEASE = "fence.proxy.tensormap::generic.release.gpu; bar.warp.sync -1;"
 
