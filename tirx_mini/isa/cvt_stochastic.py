@@ -54,7 +54,7 @@ def cvt_rs(
     thread: Thread,
     bits: u32,
     *values: f32,
-    dtype: Literal["f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"],
+    dtype: Literal["f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"] = "f16x2",
     atype: Literal["f32"] = "f32",
     relu: bool = False,
     satfinite: bool = False,
