@@ -238,4 +238,6 @@ def _tensor_map(value: Any, meta: Mapping[str, Any], base: Any) -> TensorMap:
 def _key(value: Any) -> object:
     if isinstance(value, TensorMap):
         return tuple(value.dims or ()), tuple(value.box)
+    if isinstance(value, list):  # the memories that a tensor of addresses points to
+        return tuple(_key(each) for each in value)
     return (tuple(value.shape), str(value.dtype)) if hasattr(value, "shape") else value
