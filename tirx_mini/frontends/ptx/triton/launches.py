@@ -14,6 +14,7 @@ from tirx_mini.arguments import TensorMap
 from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.foreign import scripts, simulated_device
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.sim import BUDGET
 
@@ -224,6 +225,9 @@ def _descriptor(name: str, value: Any, meta: Mapping[str, Any] | None, memory: M
 
 
 def _tensor_map(value: Any, meta: Mapping[str, Any], base: Any) -> TensorMap:
+    if meta.get("fp4_padded"):
+        message = "tensor maps that spread 4-bit elements over padded groups of 16 bytes are not simulated"
+        raise TirxError(message, hint="multiply operands of one width, as e2m1 by e2m1", kind="not-modelled")
     dims = [int(extent) for extent in reversed(value.shape)]
     return TensorMap(
         base,
