@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,19 +68,20 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
         yield
 
 
-def _in_float(func: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def _in_float(func: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> object:
     """Return the result of a normalization, computed in float32 as on a GPU.
 
     On a CPU, PyTorch adds up the gradients of weights in their own 16-bit type.
     """
     import torch
 
-    def wide(value: Any) -> Any:
+    def wide(value: object) -> object:
         half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
         return value.float() if half else value
 
     result = func(*map(wide, args), **{name: wide(value) for name, value in options.items()})
     given = args[0] if args else options["input"]
+    assert isinstance(result, torch.Tensor) and isinstance(given, torch.Tensor)
     return result.to(given.dtype)
 
 

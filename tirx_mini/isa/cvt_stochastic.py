@@ -63,8 +63,8 @@ def cvt_rs(
     kind, count = dtype[:-2], len(values)
     target, random = FORMATS[kind], _RANDOM.get(dtype, 8)
     width = max(4, target.bits) if kind == "e2m1" else 16 if count == 2 else 8
-    words = np.asarray(bits).astype(np.uint64)
-    total: Any = np.uint64(0)
+    words = np.atleast_1d(np.asarray(bits)).astype(np.uint64)
+    total = np.zeros(1, np.uint64)
     for place, value in enumerate(values):
         shift = np.uint64((count - 1 - place) * (32 // count))
         part = (words >> shift) & np.uint64((1 << random) - 1)
@@ -72,8 +72,8 @@ def cvt_rs(
         near = np.where(near <= 0, 0.0, near) if relu else near
         total = (total << np.uint64(width)) | target.encoded(near)
     varies = any(isinstance(each, np.ndarray) and each.ndim for each in (bits, *values))
-    found: Any = np.asarray(total).astype(np.int64)
-    return found if varies else int(found)
+    found: Any = total.astype(np.int64)
+    return found if varies else int(found[0])
 
 
 def _rounded(values: np.ndarray, bits: np.ndarray, random: int, target: FloatFormat, satfinite: bool) -> np.ndarray:

@@ -6,7 +6,8 @@ Each element of a vector is updated atomically by itself. The 128 bits of a `.b1
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
@@ -24,10 +25,10 @@ _SIZES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("f16x2", "bf16x2"), ("", "v2", "v4")),
 }  # fmt: skip
 _DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
-_FACTS: dict[str, Any] = {
-    "issued_by": Scope.THREAD, "min_sm": 90, "reads": Memory.GLOBAL | Memory.SHARED,
-    "writes": Memory.GLOBAL | Memory.SHARED, "lanewise": True, "only_in_ptx": True,
-}  # fmt: skip
+_atomic = partial(
+    instruction, issued_by=Scope.THREAD, min_sm=90, reads=Memory.GLOBAL | Memory.SHARED,
+    writes=Memory.GLOBAL | Memory.SHARED, lanewise=True, only_in_ptx=True,
+)  # fmt: skip
 
 
 def _count(vec: str) -> int:
@@ -63,14 +64,13 @@ def _elements(type: str, vec: str, sem: str, scope: str, space: str) -> MemoryAc
     return MemoryAccess(_DTYPES[type.removesuffix("x2")], sem or "relaxed", scope or "gpu", space, each * _count(vec))
 
 
-@instruction(
+@_atomic(
     _text("atom", "{{dst}}, [{address}], {{src}};"),
     name="atom.registers",
     isa="atom",
     cost="smem_atomic",
     registers=_registers,
     check=_wrong,
-    **_FACTS,
 )
 def atom_registers(
     gpu: Machine,
@@ -93,14 +93,13 @@ def atom_registers(
     gpu.update_registers(thread, _elements(type, vec, sem, scope, space), address, op, src, None, dst, _count(vec))
 
 
-@instruction(
+@_atomic(
     _text("red", "[{address}], {{src}};"),
     name="red.registers",
     isa="red",
     cost="alu",
     registers=_registers,
     check=_wrong,
-    **_FACTS,
 )
 def red_registers(
     gpu: Machine,
@@ -127,13 +126,12 @@ def _quad(**_: object) -> int:
     return 4
 
 
-@instruction(
+@_atomic(
     "atom{.sem}{.scope}{.space}.exch.b128 {{dst}}, [{address}], {{src}};",
     name="atom.exch.b128",
     isa="atom",
     cost="smem_atomic",
     registers=_quad,
-    **_FACTS,
 )
 def atom_exch_b128(
     gpu: Machine,
@@ -150,13 +148,12 @@ def atom_exch_b128(
     gpu.update_registers(thread, _whole(sem, scope, space), address, "exch", src, None, dst, 4)
 
 
-@instruction(
+@_atomic(
     "atom{.sem}{.scope}{.space}.cas.b128 {{dst}}, [{address}], {{compare}}, {{src}};",
     name="atom.cas.b128",
     isa="atom",
     cost="smem_atomic",
     registers=_quad,
-    **_FACTS,
 )
 def atom_cas_b128(
     gpu: Machine,

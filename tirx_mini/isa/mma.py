@@ -76,12 +76,14 @@ def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
     return wrong_registers(operands, attrs, _registers(**attrs))
 
 
-def wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
+def wrong_registers(
+    operands: Sequence[Expr], attrs: Mapping[str, object], counts: Mapping[str, int]
+) -> str | None:
     """Return the error in the dtypes of register operands. counts: the registers of each, in order."""
     one_each = len(operands) > len(counts)
     names = [name for name, count in counts.items() for _ in range(count if one_each else 1)]
     for name, pointer in zip(names, operands, strict=False):
-        kind = attrs[f"{name}_type"]
+        kind = str(attrs[f"{name}_type"])
         if isinstance(pointer, AddressOf) and not _holds(pointer.buffer.dtype, kind):
             return f"{name} is a fragment of {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}"
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
@@ -47,22 +47,26 @@ def selectors(shape: str, a_type: str) -> int:
     return 4 // max(1, k * (2 if a_type == "tf32" else 1) // 16)
 
 
-def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
+def _wrong(
+    operands: Sequence[Expr], shape: str, d_type: str, a_type: str, b_type: str, c_type: str, satfinite: bool,
+    selector: int, **_: object,
+) -> str | None:  # fmt: skip
     """Return the error in the types, shape, selector or registers of a call (PTX ISA: "mma.sp", syntax)."""
-    a, b, c, d, shape = (attrs[name] for name in ("a_type", "b_type", "c_type", "d_type", "shape"))
-    depths, sums = _FORMS[a]
-    if a != b and not any(a in kinds and b in kinds for kinds in _PAIRS):
-        return f"A of type {a} and B of type {b} do not go together"
-    if c != d or d not in sums:
-        return f"C and D have the same type, {' or '.join(sums)} where A is of type {a}; they are {c} and {d}"
+    depths, sums = _FORMS[a_type]
+    if a_type != b_type and not any(a_type in kinds and b_type in kinds for kinds in _PAIRS):
+        return f"A of type {a_type} and B of type {b_type} do not go together"
+    if c_type != d_type or d_type not in sums:
+        have = " or ".join(sums)
+        return f"C and D have the same type, {have} where A is of type {a_type}; they are {c_type} and {d_type}"
     if sizes(shape)[2] not in depths:
-        return f"{shape} is not a shape of {a}; {' and '.join(f'm16n8k{k}' for k in depths)} are"
-    if attrs["satfinite"] and a not in ("s8", "u8"):
+        return f"{shape} is not a shape of {a_type}; {' and '.join(f'm16n8k{k}' for k in depths)} are"
+    if satfinite and a_type not in ("s8", "u8"):
         return "satfinite is for A and B of type s8 and u8"
-    most = selectors(shape, a) - 1
-    if attrs["selector"] > most:
-        return f"the selector is {attrs['selector']}; that of {shape} with {a} is at most {most}"
-    return wrong_registers(operands[:4], attrs, _registers(**attrs))
+    most = selectors(shape, a_type) - 1
+    if selector > most:
+        return f"the selector is {selector}; that of {shape} with {a_type} is at most {most}"
+    kinds = {"d_type": d_type, "a_type": a_type, "b_type": b_type, "c_type": c_type}
+    return wrong_registers(operands[:4], kinds, _registers(shape, **kinds))
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,6 @@ behind them and an acquire that names the map, each by a fence (PTX ISA: "membar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import MapFields, MemoryAccess, decode_tensor_map
@@ -43,8 +42,9 @@ class _Fence:
 
     def follows(self, agent: int, epoch: int) -> bool:
         """Return whether an event happens before the fence."""
-        known: Any = self.known
-        return epoch <= (self.epoch if agent == self.agent else known[agent] if agent < len(known) else 0)
+        if agent == self.agent:
+            return self.epoch >= epoch
+        return agent < len(self.known) and self.known.item(agent) >= epoch
 
 
 class TensormapProxy:
