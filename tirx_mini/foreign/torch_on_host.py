@@ -76,8 +76,9 @@ def _in_float(func: Callable[..., object], args: Sequence[object], options: Mapp
     import torch
 
     def wide(value: object) -> object:
-        half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
-        return value.float() if half else value
+        if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+            return value.float()
+        return value
 
     result = func(*map(wide, args), **{name: wide(value) for name, value in options.items()})
     given = args[0] if args else options["input"]
