@@ -102,7 +102,8 @@ class Architecture:
 
         threads: of a CTA, whole warps. smem_bytes: of its shared memory. registers: of a thread, 0 where unknown.
         """
-        rooms = [self.ctas_per_sm, self.threads_per_sm // threads, self.smem_per_sm // (smem_bytes + self.smem_reserved)]
+        smem = smem_bytes + self.smem_reserved
+        rooms = [self.ctas_per_sm, self.threads_per_sm // threads, self.smem_per_sm // smem]
         if registers:
             rooms.append(REGISTERS_PER_SM // (threads * registers))
         return min(rooms)

@@ -52,6 +52,7 @@ class WgmmaProduct:
 class WarpProduct:
     """The product of an mma: D [m, n] = A [m, k] B [k, n] (+ C). a, b, d: the dtypes of the elements of A, of B, and of
     C and D; A and B of "float32" are tf32. satfinite: whether integers stay in their range instead of wrapping.
+    selector: of a sparse A, the group of lanes in each quad that hold its metadata; None for a dense one.
     """
 
     m: int
@@ -61,6 +62,7 @@ class WarpProduct:
     b: str
     d: str
     satfinite: bool = False
+    selector: int | None = None
 
 
 @dataclass(frozen=True)

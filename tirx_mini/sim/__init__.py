@@ -63,6 +63,7 @@ from .engines import (
     TmemAtExit,
     TmemColumnsExceeded,
     TmemNotHeld,
+    UnfencedMap,
     UnreadColumns,
     WarpgroupTooSmall,
     WgmmaAtExit,
@@ -230,5 +231,5 @@ __all__ = [
     "WgmmasDiffer", "WgmmaWait", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane",
     "AccessBeforeStart", "Element", "FactorsMisread", "FreedBeforePeer", "HalfRead", "Misread", "NanResult",
     "OtherResult",
-    "OwnAccumulator", "ReadOnlyPath", "RemoteAccessAtExit", "Seen", "TileMisread", "WrittenTile",
+    "OwnAccumulator", "ReadOnlyPath", "RemoteAccessAtExit", "Seen", "TileMisread", "UnfencedMap", "WrittenTile",
 ]  # fmt: skip

@@ -226,9 +226,20 @@ class Services:
     ) -> np.ndarray:
         return self.scoped.update(w, access, address, op, value, compare)
 
+    def update_registers(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: Registers,
+        compare: Registers | None, old: Registers | None, count: int,
+    ) -> None:  # fmt: skip
+        self.scoped.update_registers(w, access, address, op, (value, compare, old), count)
+
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
+
+    def fence_tensormap(self, w: RunningWarp, sem: str, scope: str, address: int | None) -> None:
+        """Execute fence.proxy.tensormap.sem.scope. address: of the map that an acquire names."""
+        self.scoped.fence(w, sem, scope)
+        w.cta.cluster.order.record(self.tma.maps.fence, w, address)
 
     def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what the active lanes have released at the scope of the cluster or a wider one, by fences."""

@@ -204,7 +204,7 @@ def _signals_itself(sites: Sites, user: FreshWait) -> bool:
 
 
 def _sites_of(sites: Sites, user: FreshWait) -> list[Site]:
-    return [site for site in sites.at(user.origin.span) if site.barrier == user.barrier.buffer]
+    return [site for site in sites.at(user.origin.span) if site.barrier == user.barrier.buffer and site.waits]
 
 
 def _origins(sites: Sites, waits: Sequence[Site]) -> Notes:

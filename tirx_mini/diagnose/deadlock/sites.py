@@ -96,6 +96,11 @@ class Site:
         """Return whether the instruction has an explicit arrival count."""
         return self.threads_arrive and any(operand.name == "count" for operand in self.instruction.operands)
 
+    @property
+    def waits(self) -> bool:
+        """Return whether the instruction names a phase that it waits for or tests."""
+        return any(operand.name == "phase" for operand in self.instruction.operands)
+
     def argument(self, name: str) -> Expr:
         """Return the operand `name` of the instruction."""
         return self.instruction.argument(self.call, name)

@@ -32,3 +32,14 @@ def computed(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray, *
     if op == "add" and flush and old.dtype == np.float32:
         return np.asarray(flushed(flushed(old) + flushed(value)), np.float32)
     return OPERATIONS[op](old, value, compare)
+
+
+def combined(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray) -> np.ndarray:
+    """The new elements of one access: "cas" compares all of them, and a minimum or maximum ignores NaN."""
+    if op == "cas":
+        return value if np.array_equal(old, compare) else old
+    if op in ("min", "max"):
+        best = OPERATIONS[op](old, value, compare)
+        return np.where(old != old, value, np.where(value != value, old, best)).astype(old.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return OPERATIONS[op](old, value, compare)

@@ -32,11 +32,12 @@ from ..machine import (
     spend_global,
     spend_shared,
 )
-from ..ordering import Actor, Clocks, CtaPlace, Epochs, Operation, Proxy, Release, Released, Strong, apart, in_scope
-from .lane_values import active, scalar, spread
+from ..ordering import Actor, Clocks, Epochs, Operation, Proxy, Release, Released, Strong, apart
+from .lane_values import active, elements, in_registers, scalar, spread
 from .older_values import OlderValues, Run, Written
-from .reductions import computed
+from .reductions import combined, computed
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
+from .scopes import covers, place_of, reaches
 from .trails import Trails
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -153,6 +154,35 @@ class ScopedAccesses:
             items[at] = computed(op, old[lanes], operand[lanes], expected[lanes], flush=run.slot is not None)
         self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
+    def update_registers(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str,
+        registers: tuple[Registers, Registers | None, Registers | None], count: int,
+    ) -> None:  # fmt: skip
+        """Update adjacent elements from registers, each lane in turn. registers: the operand, the value that "cas"
+        compares with, and the destination of the old values; `count` of each, which hold one element or two."""
+        values, (operand, compare, result) = w.cta.cluster.values, registers
+        given = values.of(operand.read, count)
+        expected = given if compare is None else values.of(compare.read, count)
+        old = np.zeros((count, LANES), np.uint32)
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.ATOMIC):
+            values.apply(self._update_words, w, access, run, op, (given, expected, old))
+        if result is not None:
+            values.apply(result.write, old)
+
+    def _update_words(
+        self, w: RunningWarp, access: MemoryAccess, run: Run, op: str, operands: tuple[np.ndarray, ...]
+    ) -> None:
+        given, expected, old = operands
+        begun, released = self.older.begin(w, access, run), self._atomic(w, access, run)
+        dtype = numpy_dtype(access.dtype)
+        items, places = run.view(dtype.itemsize).view(dtype), run.offsets // dtype.itemsize
+        for place, lane in zip(places.tolist(), w.mask.lanes[run.lanes].tolist(), strict=True):
+            at = slice(place, place + access.words)
+            before = items[at].copy()
+            old[:, lane] = in_registers(before, len(old))
+            items[at] = combined(op, before, *(elements(each[:, lane], before) for each in (given, expected)))
+        self.older.wrote(w, access, run, begun, released, self.trails.at(run))
+
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence: acquire the releases that the lanes have read, and release to their later strong writes.
 
@@ -166,33 +196,33 @@ class ScopedAccesses:
 
     def _fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         patterns = self._patterns.setdefault(w, Patterns())
-        word, place = w.mask.word, _place(w)
+        word, place = w.mask.word, place_of(w)
         if sem in ACQUIRES:
             for release, readers in list(patterns.observed.items()):
                 some_left, others = readers & ~word, word & ~readers
                 if some_left and others:
                     continue
-                if _reaches(release, scope, place):
+                if reaches(release, scope, place):
                     w.agent.acquire_older(release.clocks)
                     del patterns.observed[release]
                     if some_left:
                         patterns.observed[release] = some_left
                 elif release.each is not None:
                     for each in release.each():
-                        if _reaches(each, scope, place):
+                        if reaches(each, scope, place):
                             w.agent.acquire_older(each.clocks)
-        if sem in ACQUIRES and _covers(scope, "cluster"):
+        if sem in ACQUIRES and covers(scope, "cluster"):
             for agent in w.lanes.within(word, w.agent):
                 agent.receive()
-        if _covers(scope, "gpu"):
+        if covers(scope, "gpu"):
             self._fenced = True
             for agent in w.lanes.within(word, w.agent):
                 agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
         if sem in RELEASES:
-            if _covers(scope, "cluster"):
+            if covers(scope, "cluster"):
                 for barrier in w.cta.initialised:
                     barrier.init_by.fence_memory(w)
-            kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
+            kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
     def fenced(self, w: RunningWarp, scope: str) -> list[Clocks]:
@@ -200,12 +230,12 @@ class ScopedAccesses:
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
             return []
-        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
+        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and covers(r.scope, scope)]
 
     def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what active lanes have released at the scope of the cluster or a wider one, by fences."""
         fences = self._patterns[w].fences if w in self._patterns else []
-        found = [r.clocks for lanes, r in fences if lanes & w.mask.word and _covers(r.scope, "cluster")]
+        found = [r.clocks for lanes, r in fences if lanes & w.mask.word and covers(r.scope, "cluster")]
         return [*found, w.agent.fenced_clocks()] if self._fenced and w.agent.has_fenced else found
 
     # -- memories ------------------------------------------------------------------------------------------------
@@ -326,7 +356,7 @@ class ScopedAccesses:
         if access.sem != "weak":
             actor.decides = w.span not in self.gpu.image.idle
             actor.tested = w.span in self.gpu.image.tested
-            actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
+            actor.strong = Strong(access.scope, place_of(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
     def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Written | None:
@@ -389,16 +419,16 @@ class ScopedAccesses:
         """
         if not found or w.span in self.gpu.image.idle:
             return ()
-        place, acquired = _place(w), list[int]()
+        place, acquired = place_of(w), list[int]()
         for number, releases in found:
             open_ = False
             for release in apart(releases, access.scope):
-                if access.sem in ACQUIRES and _reaches(release, access.scope, place):
+                if access.sem in ACQUIRES and reaches(release, access.scope, place):
                     w.agent.acquire_older(release.clocks)
                 else:
                     patterns = self._patterns.setdefault(w, Patterns())
                     patterns.observed[release] = patterns.observed.get(release, 0) | w.mask.word
-                    if _covers(release.scope, "gpu") and _covers(access.scope, "gpu"):
+                    if covers(release.scope, "gpu") and covers(access.scope, "gpu"):
                         w.agent.observe(release.clocks)
                     open_ = True
             if not open_:
@@ -410,29 +440,14 @@ class ScopedAccesses:
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
-        if self._fenced and _covers(access.scope, "gpu") and w.agent.has_fenced:
-            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", _place(w)))
+        if self._fenced and covers(access.scope, "gpu") and w.agent.has_fenced:
+            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", place_of(w)))
         return (*fences, self._released(w, access.scope)) if access.sem in RELEASES else fences
 
     def _released(self, w: RunningWarp, scope: str) -> Release:
         clock = w.cta.cluster.causality.transient_clock()
         w.release(clock)
-        return Release(clock.clocks, scope, _place(w))
-
-
-def _place(w: RunningWarp) -> CtaPlace:
-    return w.cta.cluster.index, w.cta.rank
-
-
-def _reaches(release: Release, scope: str, place: CtaPlace) -> bool:
-    """Return whether a release and an acquire with the given scopes include each other's threads."""
-    return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
-
-
-def _covers(scope: str, other: str) -> bool:
-    """Return whether a scope is at least as wide as another."""
-    order = ("cta", "cluster", "gpu", "sys")
-    return order.index(scope) >= order.index(other)
+        return Release(clock.clocks, scope, place_of(w))
 
 
 def _granules(run: Run, access: MemoryAccess) -> np.ndarray:

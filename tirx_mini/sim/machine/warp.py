@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import DataType, Span, TensorMap
-from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
+from tirx_mini.isa import Addresses, FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
@@ -387,10 +387,10 @@ class RunningWarp:
         matrix.store_bytes(self, addresses, registers, count)
 
     def multiply_matrices(
-        self, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct
+        self, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct, metadata: Addresses = 0
     ) -> None:
         """Execute mma."""
-        warp_mma.multiply_matrices(self, d, a, b, c, product)
+        warp_mma.multiply_matrices(self, d, a, b, c, product, metadata)
 
     def multiply_quads(self, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
         """Execute mma.m8n8k4."""

@@ -170,3 +170,15 @@ def test_narrowed_doubles_are_flushed_after_rounding() -> None:
     ):
         assert computed([f"cvt.{mode}.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == plain * 8
         assert computed([f"cvt.{mode}.ftz.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == ftz * 8
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
+def test_numbers_are_rounded_to_integers(kind: str) -> None:
+    functions = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
+    for mode, function in functions.items():
+
+        def whole(word: int, function: Callable[[float], int] = function) -> int:
+            value = decoded(word, kind)
+            return encoded(float(function(value)) if math.isfinite(value) else value, kind, sign=value)
+
+        check(f"cvt.{mode}.{kind}.{kind} {{result}}, {{a}};", [kind], kind, whole)
