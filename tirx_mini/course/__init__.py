@@ -46,6 +46,7 @@ from .kernels import (
 from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .launches import (
     LaunchedFiles,
+    LaunchedKernel,
     LaunchText,
     file_and_name,
     launched_with,
@@ -64,7 +65,7 @@ from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, mark
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
-from .staged_lines import stage_items
+from .staged_lines import Item, printed_item, ptx_item, sass_item, stage_items
 from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
 from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
@@ -105,6 +106,7 @@ __all__ = [
     "Figures",
     "Filled",
     "Hints",
+    "Item",
     "Judgement",
     "KernelFileError",
     "KernelRef",
@@ -112,6 +114,7 @@ __all__ = [
     "LaunchText",
     "Launched",
     "LaunchedFiles",
+    "LaunchedKernel",
     "Marked",
     "Matrix",
     "Meter",
@@ -204,14 +207,17 @@ __all__ = [
     "places",
     "plain_links",
     "plan",
+    "printed_item",
     "product_text",
     "programs_with",
+    "ptx_item",
     "question_key",
     "random_arrays",
     "read_kernels",
     "reference_file",
     "run_task",
     "run_tasks",
+    "sass_item",
     "scheduled_in",
     "session",
     "shape_text",
