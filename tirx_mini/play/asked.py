@@ -29,8 +29,8 @@ class RunRequest:
     """A run that the page asks for.
 
     shape: None for a kernel that takes none. course: whether findings are told step by step. drill: the one that the
-    text repairs, or "". asked: whether the user has asked for this run, and not only typed. modules: the names of those
-    beside the file that the page has opened. launch: of a kernel that a launch describes, else None.
+    text repairs, or "". asked: whether the user has asked for this run, and not only typed. modules: those beside the
+    file that the page has opened, by place. launch: of a kernel that a launch describes, else None.
     """
 
     text: str

@@ -106,13 +106,14 @@ class _Builder:
     def _made_of_text(self, request: Mapping[str, Any]) -> Answer:
         """Respond to "text", "name", "shape", "constants" and "sms", with "codes" and "modules" if any.
 
-        codes: statements for open TODOs, by the line of the `...`. modules: texts beside the file, by name. The text of
-        a refusal is that of `refusal_of`.
+        codes: statements for open TODOs, by the line of the `...`. modules: texts beside the file, as for `Gate.admit`.
+        The text of a refusal is that of `refusal_of`.
         """
-        files = {str(self._file.with_name(f"{name}.py")): text for name, text in request.get("modules", {}).items()}
+        modules = request.get("modules", {})
+        files = {str(self._file.parent / f"{place}.py"): text for place, text in modules.items()}
         try:
             remember_lines(str(self._file), request["text"])
-            self._gate.admit(files)
+            self._gate.admit(modules, self._file.parent)
             kernel = self._load_one(
                 self._reference(self._file, request["name"]), shape=request["shape"] and tuple(request["shape"]),
                 sms=request["sms"], constants=request["constants"], source=request["text"].encode(),
