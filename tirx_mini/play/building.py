@@ -159,4 +159,4 @@ class Builders:
         self._spares.close()
 
     def _started(self) -> LockedProcess:
-        return self._sandbox.start(_LIMITS, self.path)
+        return self._sandbox.start(_LIMITS, self.path, warm=True)

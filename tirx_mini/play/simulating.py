@@ -24,7 +24,6 @@ from tirx_mini.course import (
     WatchShare,
     check_kernel,
     load_kernels,
-    make_arguments,
     outcome_of,
     shape_text,
     shares,
@@ -45,6 +44,7 @@ from .course_runs import DrillFix, fix_event, sealed
 from .events import bound_event, failed_event, timeline_event, verdict_event
 from .filling import stages_withheld
 from .findings import Data
+from .inputs import inputs
 from .product import product_event
 from .spares import Held, Spares
 
@@ -279,10 +279,10 @@ class _Run:
                 if checked.report.cycles is not None:
                     self._tell_time(checked, spec, kernel)
                 return
-            arguments = make_arguments(kernel)
+            arguments = inputs().arguments(kernel)
             checked = self._named(check_kernel(
                 kernel, gpu=spec, trace=part is not Part.VERDICT, single=part is not Part.VERDICT, watch=self._watch,
-                arguments=arguments,
+                arguments=arguments, product=inputs().product,
             ))  # fmt: skip
         except (TirxError, ValueError) as error:
             self._tell(failed_event("simulate", str(error).partition("\n")[0], kind="refused"))
@@ -298,14 +298,14 @@ class _Run:
         if task.sealed:
             return self._tell_sealed(checked, kernel, arguments, verdict)
         self._tell(verdict)
-        product = product_event(kernel, arguments) if "product" in task.want else None
+        product = product_event(kernel, arguments, inputs().product) if "product" in task.want else None
         if product is not None:
             self._tell(product)
 
     def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], verdict: Data) -> None:
         """Tell what a GPU shows, and what judges the repair of a drill."""
         task, found = self._task, outcome_of(checked, kernel, arguments)
-        product = product_event(kernel, arguments)
+        product = product_event(kernel, arguments, inputs().product)
         self._tell(sealed(found, product, verdict, task.file))
         if product is not None and "product" in task.want:
             self._tell(product)

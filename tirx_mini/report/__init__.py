@@ -6,7 +6,16 @@ from .mismatch import Mismatch, explain_mismatch
 from .pages import WIDTH, finding_page, headline, plain, plan_text, report_page, to_json
 from .palette import COLOURS, PAPER
 from .picture import PICTURE_LEGEND, product_picture
-from .product import ProductError, accesses, exact_product, product_error, product_shape, wrong_product, wrong_result
+from .product import (
+    Multiply,
+    ProductError,
+    accesses,
+    exact_product,
+    product_error,
+    product_shape,
+    wrong_product,
+    wrong_result,
+)
 from .stuck import ring, stuck_page
 from .svg import Paint, Picture
 from .timeline import (
@@ -39,6 +48,7 @@ __all__ = [
     "Comparison",
     "Heading",
     "Mismatch",
+    "Multiply",
     "Paint",
     "Picture",
     "ProductError",

@@ -18,6 +18,7 @@ from .imports import preload, remember_lines
 from .limits import Limits
 from .lock import lock
 from .refusal import innermost_line, refusal_of
+from .warming import warm_up
 
 MOST_REQUEST = 16 << 20
 MOST_PAGE = 16_000
@@ -31,7 +32,7 @@ def main() -> None:
     """Serve requests until the parent closes its end."""
     requests, answers = _descriptors()
     config = json.loads(read_frame(requests, MOST_REQUEST))
-    builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]))
+    builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]), config["warm"])
     held = lock(config["locks"], Limits(**config["limits"]))
     write_frame(answers, json.dumps({"held": held}).encode())
     write_frame(answers, b"")
@@ -65,7 +66,7 @@ class _Builder:
     The file is read before the process is locked, and executed after that.
     """
 
-    def __init__(self, file: Path, utils: Path) -> None:
+    def __init__(self, file: Path, utils: Path, warm: bool = False) -> None:
         self._source = file.read_bytes()
         gate = preload(self._source, utils)
         from tirx_mini.arguments import ArgumentError
@@ -74,6 +75,8 @@ class _Builder:
         from tirx_mini.saved import save_json
         from tirx_mini.script import StandIn
 
+        if warm:
+            warm_up()
         remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
         gate.close(str(file))
         self._gate = gate

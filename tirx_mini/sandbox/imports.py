@@ -201,6 +201,11 @@ def remember_lines(file: str, text: str) -> None:
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
 
 
+def forget_lines(file: str) -> None:
+    """Take the lines of a file out of the cache of `linecache`."""
+    linecache.cache.pop(file, None)
+
+
 def _checked(
     real: Callable[..., ModuleType], files: Collection[str], beside: Collection[str]
 ) -> Callable[..., ModuleType]:

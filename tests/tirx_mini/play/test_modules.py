@@ -43,7 +43,8 @@ def write(tmp_path: Path) -> Write:
 def test_what_an_import_executes_is_found(write: Write, text: str, found: list[str]) -> None:
     modules = write(
         tiles="", utils="", helpers="hidden", helpers_____init__="from .sizes import N", helpers___sizes="N = 4",
-        helpers___rings="from . import sizes\nfrom .. import tiles", plain___deep___one="import tiles", tiles___inner="",
+        helpers___rings="from . import sizes\nfrom .. import tiles", plain___deep___one="import tiles",
+        tiles___inner="",
     )  # fmt: skip
     assert modules.found(text) == found
     assert list(modules.opened(text, found[:1])) == found[:1]
