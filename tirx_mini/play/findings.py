@@ -77,7 +77,8 @@ def _place(span: Span | None, file: str) -> dict[str, int]:
     user = None if span is None else _seen(span, file)
     if user is None or user.file != file:
         return dict.fromkeys(_PLACES, 0)
-    numbers = user.line, user.column + 1, user.end_line or user.line, user.end_column + 1
+    end = user.end_column + 1 if user.end_line else 0  # line information of a compiler names no end
+    numbers = user.line, user.column + 1, user.end_line or user.line, end
     return dict(zip(_PLACES, numbers, strict=True))
 
 

@@ -103,6 +103,7 @@ def test_findings_are_at_their_lines_of_the_text_that_is_not_saved(cuda: Page) -
     finding = race["findings"][0]
     assert (race["verdict"], finding["code"], finding["line"]) == ("hazard", "TX201", 6)
     assert 7 in {each["line"] for each in finding["related"]}
+    assert (finding["column"], finding["end_line"], finding["end_column"]) == (5, 6, 0)  # to the end of the line
     assert "scale.cu:6" in finding["text"] and "values[63 - threadIdx.x]" in finding["text"]
     (finding,) = ran(cuda, CUDA.replace("FACTOR", "FAKTOR"))["verdict"]["findings"]
     assert (finding["code"], finding["line"]) == ("TX401", 5) and "FAKTOR" in finding["title"]
