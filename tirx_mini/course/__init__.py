@@ -31,6 +31,7 @@ from .kernels import (
 )
 from .launches import (
     LaunchedFiles,
+    LaunchedKernel,
     LaunchText,
     file_and_name,
     launched_with,
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
     from .questions import QUESTIONS, question_key
     from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
-    from .staged_lines import stage_items
+    from .staged_lines import Item, printed_item, ptx_item, sass_item, stage_items
     from .stages import STAGES, StageOptions, stage_text
     from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
     from .todos import Todo, architecture_in, hint_command, todos_in
@@ -110,7 +111,7 @@ _NAMES = {
     "progress": ("LARGEST", "Advice", "Plan", "Standing", "State", "advice", "plan", "solutions"),
     "questions": ("QUESTIONS", "question_key"),
     "quiz": ("FACTOR", "Marked", "Prediction", "Slip", "answer_of", "figure_text", "marked"),
-    "staged_lines": ("stage_items",),
+    "staged_lines": ("Item", "printed_item", "ptx_item", "sass_item", "stage_items"),
     "stages": ("STAGES", "StageOptions", "stage_text"),
     "tasks": ("TASKS", "Judgement", "KernelTask", "compared", "judge_task", "mismatch"),
     "todos": ("Todo", "architecture_in", "hint_command", "todos_in"),
@@ -152,6 +153,7 @@ __all__ = [
     "Figures",
     "Filled",
     "Hints",
+    "Item",
     "Judgement",
     "KernelFileError",
     "KernelRef",
@@ -159,6 +161,7 @@ __all__ = [
     "LaunchText",
     "Launched",
     "LaunchedFiles",
+    "LaunchedKernel",
     "Marked",
     "Matrix",
     "Meter",
@@ -251,14 +254,17 @@ __all__ = [
     "places",
     "plain_links",
     "plan",
+    "printed_item",
     "product_text",
     "programs_with",
+    "ptx_item",
     "question_key",
     "random_arrays",
     "read_kernels",
     "reference_file",
     "run_task",
     "run_tasks",
+    "sass_item",
     "scheduled_in",
     "session",
     "shape_text",

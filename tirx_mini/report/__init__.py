@@ -9,7 +9,16 @@ from tirx_mini.on_demand import named
 from .barriers import barrier_states, barrier_table
 from .pages import WIDTH, finding_page, headline, plain, plan_text, report_page, to_json
 from .palette import COLOURS, PAPER
-from .product import ProductError, accesses, exact_product, product_error, product_shape, wrong_product, wrong_result
+from .product import (
+    Multiply,
+    ProductError,
+    accesses,
+    exact_product,
+    product_error,
+    product_shape,
+    wrong_product,
+    wrong_result,
+)
 
 if TYPE_CHECKING:
     from .html import finding_html, report_html, timeline_html
@@ -62,6 +71,7 @@ __all__ = [
     "Comparison",
     "Heading",
     "Mismatch",
+    "Multiply",
     "Paint",
     "Picture",
     "ProductError",
