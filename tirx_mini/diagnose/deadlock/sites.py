@@ -338,7 +338,7 @@ def find_sites(func: PrimFunc) -> Sites:
     found: list[Site] = []
     assigned: list[Assignment] = []
     bound: dict[Var, Expr] = {}
-    for stmt, guards, loops in _reached(func.body, (), ()):
+    for stmt, guards, loops in reached(func.body, (), ()):
         if isinstance(stmt, Bind):
             bound[stmt.var] = stmt.value
         elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
@@ -351,20 +351,20 @@ def find_sites(func: PrimFunc) -> Sites:
     return Sites(tuple(found), tuple(assigned), bound)
 
 
-def _reached(
+def reached(
     stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]
 ) -> Iterator[tuple[Stmt, tuple[Guard, ...], tuple[Stmt, ...]]]:
     """Yield the leaf statements in program order, each with its enclosing guards and loops."""
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
-            yield from _reached(child, guards, loops)
+            yield from reached(child, guards, loops)
     elif isinstance(stmt, If):
-        yield from _reached(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
-        yield from _reached(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
+        yield from reached(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
+        yield from reached(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
     elif isinstance(stmt, (For, While)):
-        yield from _reached(stmt.body, guards, (*loops, stmt))
+        yield from reached(stmt.body, guards, (*loops, stmt))
     elif isinstance(stmt, Hint):
-        yield from _reached(stmt.body, guards, loops)
+        yield from reached(stmt.body, guards, loops)
     elif stmt is not None:
         yield stmt, guards, loops
 
