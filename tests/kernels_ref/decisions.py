@@ -197,7 +197,10 @@ _TWO_LOAD = (
                     tma2mma.arrive(stage, BLK_N * BLK_K * DTYPE_SIZE)
 """,
     ),
-    ("                if warp_id == 3:\n", "                if warp_id >= 2:\n"),
+    (
+        "                if warp_id == 3:\n                    with",
+        "                if warp_id >= 2:\n                    with",
+    ),
 )
 
 _BOTH_ANNOUNCE = (

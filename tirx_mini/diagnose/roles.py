@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import BufferLoad, BufferStore, PrimFunc, Stmt, walk
@@ -90,7 +89,7 @@ class _Naming:
         """Return a finding in these terms: its page names warps once, and the sentence on the order once by itself."""
         self.ambiguous = self._ambiguous(_texts(finding))
         message = self._text(finding.message)
-        details: dict[str, Any] = {**finding.details}
+        details = dict(finding.details)
         for name, value in details.items():
             if name == "hint" and value:
                 details[name] = self._text(value)

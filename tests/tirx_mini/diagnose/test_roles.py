@@ -9,9 +9,7 @@ import pytest
 
 from tests.kernels_ref.edits import SHAPES, SMS, Edit, HopperEdit
 from tirx_mini import simulate
-from tirx_mini.diagnose import StuckRole
-from tirx_mini.diagnose.findings import Finding
-from tirx_mini.diagnose.roles import warp_roles, with_roles
+from tirx_mini.diagnose import Finding, StuckRole, warp_roles, with_roles
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import PrimFunc
 from tirx_mini.passes import lower
