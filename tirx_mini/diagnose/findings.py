@@ -40,6 +40,7 @@ class Finding(Displayed):
         `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
     order: the legal order of events in which the kernel fails, as a clause that begins with "if"; None if it failed in
         this run.
+    in_warps: the message without the names of roles, "" if it has none.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Finding(Displayed):
     span: Span | None = None
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     order: str | None = None
+    in_warps: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

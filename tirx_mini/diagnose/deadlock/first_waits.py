@@ -126,7 +126,7 @@ def waits_for_nothing(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | Non
         )
         notes = ((f"{name} is signalled here", signals[0].span),)
         order = f"if {wait.origin.role} comes to its wait before the MMAs are complete"
-        hint = f"wait for parity 0, which is that of the first phase of {name}"
+        hint = f"wait for parity 0: {name} begins in phase 0"
         explanation = Explanation(message, hint, notes, {"barrier": name}, order=order)
         return Suspect(PASSES_AT_ONCE, explanation, wait.origin.span)
     return None

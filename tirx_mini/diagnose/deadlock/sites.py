@@ -305,7 +305,7 @@ def find_sites(func: PrimFunc) -> Sites:
     found: list[Site] = []
     assigned: list[Assignment] = []
     definitions = Definitions.of(func)
-    for stmt, guards, loops in _reached(func.body, (), (), definitions):
+    for stmt, guards, loops in reached(func.body, (), (), definitions):
         if isinstance(stmt, Bind):
             definitions.add(stmt, warps)
         elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
@@ -318,22 +318,22 @@ def find_sites(func: PrimFunc) -> Sites:
     return Sites(tuple(found), tuple(assigned), definitions.bound)
 
 
-def _reached(
+def reached(
     stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...], definitions: Definitions
 ) -> Iterator[tuple[Stmt, tuple[Guard, ...], tuple[Stmt, ...]]]:
     """Yield the leaf statements in program order, each with its enclosing guards and loops."""
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
-            yield from _reached(child, guards, loops, definitions)
+            yield from reached(child, guards, loops, definitions)
     elif isinstance(stmt, If):
         for arm, holds in ((stmt.then, True), (stmt.orelse, False)):
             more = guards_of(stmt.cond, holds, stmt.span, definitions)
             own = (guard for guard in more if not begins_loop(guard, arm))
-            yield from _reached(arm, (*guards, *own), loops, definitions)
+            yield from reached(arm, (*guards, *own), loops, definitions)
     elif isinstance(stmt, (For, While)):
-        yield from _reached(stmt.body, guards, (*loops, stmt), definitions)
+        yield from reached(stmt.body, guards, (*loops, stmt), definitions)
     elif isinstance(stmt, Hint):
-        yield from _reached(stmt.body, guards, loops, definitions)
+        yield from reached(stmt.body, guards, loops, definitions)
     elif stmt is not None:
         yield stmt, guards, loops
 

@@ -62,7 +62,8 @@ def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
         details["hint"] = reworded(details["hint"], words)
     if details.get("notes"):
         details["notes"] = tuple((reworded(text, words), span) for text, span in details["notes"])
-    return replace(finding, message=reworded(finding.message, words), details=details)
+    message, in_warps = reworded(finding.message, words), reworded(finding.in_warps, words)
+    return replace(finding, message=message, details=details, in_warps=in_warps)
 
 
 def reworded(text: str, words: Mapping[str, str]) -> str:

@@ -86,12 +86,13 @@ class Arrival:
 @dataclass(frozen=True)
 class CompletedWait:
     """A wait that found a phase complete. epoch: of the waiting agent. role, span: the waiter and its location. time:
-    its own."""
+    its own. lanes: the number of lanes that waited."""
 
     epoch: int
     role: str
     span: Span | None
     time: float
+    lanes: int
 
 
 @dataclass

@@ -271,7 +271,7 @@ class Mbarrier:
             seen_twice = RepeatedWait(w.origin, self.element, self.phase)
             self.cta.gpu.repeats.setdefault((id(w.span), w.place, self.name), seen_twice)
         counted.seen, counted.span = self.phase, w.span
-        done = CompletedWait(w.agent.epoch, w.place, w.span, w.time)
+        done = CompletedWait(w.agent.epoch, w.place, w.span, w.time, w.mask.count)
         history.waits[w.place] = done
         history.observers.add(w.agent.index, done)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)
