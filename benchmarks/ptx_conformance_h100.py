@@ -3,9 +3,9 @@
     PYTHONPATH=. python benchmarks/ptx_conformance_h100.py --programs 5000 --jobs 16 --out results
     PYTHONPATH=. python benchmarks/ptx_conformance_h100.py --programs 60 --no-gpu        # simulate and assemble only
 
-Every bit of every result has to be the same; below double precision a NaN equals any other, as the PTX ISA leaves its
-bits open. Results of `.approx` and `.full` have to lie within the documented error of the exact value. A kernel that
-faults or hangs ends its process, and the others of its batch run again.
+Every bit of every result has to be the same; only a NaN equals any other NaN. Results of `.approx` and `.full` have to
+lie within the documented error of the exact value. A kernel that faults or hangs ends its process, and the others of
+its batch run again.
 """
 
 from __future__ import annotations

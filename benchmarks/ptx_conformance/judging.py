@@ -58,8 +58,8 @@ def differences(launch: Launch, given: Words, chip: Sequence[Words], model: Sequ
         if len(wrong):
             at = int(wrong[0])
             operands = tuple(shown(launch.kinds[each], columns[each, at]) for each in slot.columns)
-            values = (shown(slot.kind, words[number, at]) for words in (ours, theirs))
-            found.append(Difference(slot.what, number, at, len(wrong), *values, operands))
+            got, wanted = (shown(slot.kind, words[number, at]) for words in (ours, theirs))
+            found.append(Difference(slot.what, number, at, len(wrong), got, wanted, operands))
     wrong = np.flatnonzero(chip[1] != model[1])
     if len(wrong):
         at = int(wrong[0])

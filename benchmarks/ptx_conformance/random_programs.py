@@ -20,9 +20,10 @@ STYLES = ("integers", "floats", "memory", "warps", "branches", "mixed")
 VARIABLES = 4
 UNGUARDED = ("set", "testp")
 """Instructions without a guard: ptxas 13.0 lets parts of them write their results where the guard is false."""
-UNRELATED = ("lop3.", ".cc.", "bfe.", "bfi.")
+UNRELATED = ("lop3.", ".cc.", "bfe.", "bfi.", "slct.")
 """Parts of opcodes with operands from memory, as ptxas 13.0 folds them wrongly with what computes them: and.b32
-with a lop3 of twice the same register, borrows of a difference from abs, bfe by the position of no bit.
+with a lop3 of twice the same register, borrows of a difference from abs, bfe by the position of no bit, and slct by
+an absolute value that is NaN.
 """
 _EDGES = {"integers": 0.04, "floats": 0.04, "memory": 0.1, "warps": 0.12, "branches": 0.4, "mixed": 0.2}
 """The share of statements that branch, by style."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
 from tirx_mini import read_ptx
@@ -35,9 +35,8 @@ class Job:
 
     def parts(self) -> list[Job]:
         """The same kernels, one by one."""
-        return [replace(self, table=(each,), seeds=()) for each in self.table] + [
-            replace(self, table=(), seeds=(each,)) for each in self.seeds
-        ]
+        tables = [Job((each,), (), self.seed, self.chip) for each in self.table]
+        return [*tables, *(Job((), (each,), self.seed, self.chip) for each in self.seeds)]
 
 
 @dataclass(frozen=True)
