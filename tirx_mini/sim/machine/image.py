@@ -75,7 +75,6 @@ class KernelImage:
     early_accesses: the names of globals that may be read, and written, before the end of the previous grid.
     grid_wide: whether clusters synchronise with one another.
     equal: whether clusters with equal `RunningWarp.decisions` are equal (`plans.equality`).
-    batchable: whether equal clusters may be executed as one (`translate.batched`).
     represented: whether one warp may act for others of its warpgroup (`translate.representatives`).
     idle: the locations of reads by instructions whose results decide nothing (`translate.decided`). tested: those
         whose results reach a condition.
@@ -98,7 +97,6 @@ class KernelImage:
     early_accesses: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     grid_wide: bool = False
     equal: bool = False
-    batchable: bool = False
     represented: bool = False
     idle: frozenset[Span] = frozenset()
     tested: frozenset[Span] = frozenset()

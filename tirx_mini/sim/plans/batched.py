@@ -25,9 +25,11 @@ class BatchedClusters(Plan):
             return "the order of events is random, across all clusters"
         if reason := not_for_findings(kernel, circumstances):
             return reason
-        if not (kernel.image.equal and kernel.image.batchable and kernel.divisible):
-            return "clusters may differ, or have instructions that no batch executes"
-        return kernel.inseparable if kernel.effort >= WORTH_BATCHES else "the launch is small"
+        if not (kernel.image.equal and kernel.divisible):
+            return "clusters may differ"
+        if kernel.effort < WORTH_BATCHES:
+            return "the launch is small"
+        return kernel.inseparable if kernel.batchable else "clusters have instructions that no batch executes"
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome | None:
         """See `Plan.run`."""

@@ -34,7 +34,7 @@ from ..outcome import Outcome
 from ..outputs import NothingWritten, is_finite, last_unused, nan_result, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
-from ..translate import asks_once, translate
+from ..translate import asks_once, batchable, translate
 from .equality import Equality
 from .process import running
 from .sampling import Sampling
@@ -176,6 +176,11 @@ class BoundKernel:
     def asks_once(self) -> bool:
         """Return whether the kernel tests an mbarrier once and branches on the result."""
         return asks_once(self.func.body)
+
+    @cached_property
+    def batchable(self) -> bool:
+        """Return whether equal clusters may be executed as one (`machine.batched`)."""
+        return batchable(self.func)
 
     @cached_property
     def effort(self) -> float:

@@ -129,7 +129,7 @@ def batch(kernel: BoundKernel, clusters: range, *, keep: bool = False, whole: bo
 
     whole: whether the clusters are nearly all of the launch.
     """
-    if not (clusters and kernel.image.equal and kernel.image.batchable and kernel.divisible):
+    if not (clusters and kernel.image.equal and kernel.divisible and kernel.batchable):
         return None
     with suppress(Unequal, ValueError), running():  # NumPy rejects lanes of one cluster beside those of several
         setup = replace(kernel.limits, pedantic=False, strips=kernel.strips)

@@ -139,7 +139,7 @@ def _shares(kernel: BoundKernel, jobs: int) -> tuple[range, list[Piece]]:
     If the clusters are equal and this process executes none with data, the first and the last one are checked pieces.
     """
     image, clusters = kernel.image, kernel.clusters
-    own = own_share(jobs) if kernel.divisible and not image.batchable else 0
+    own = own_share(jobs) if kernel.divisible and not kernel.batchable else 0
     share = range(max(1, round(clusters * own)) if own else 0)
     checked = [] if share or not image.equal else sorted({0, clusters - 1})
     rest = range(share.stop + (0 in checked), clusters - (clusters - 1 in checked[1:]))

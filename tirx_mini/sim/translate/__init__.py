@@ -109,7 +109,7 @@ def translate(
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         early_accesses=dict(func.attrs).get(EARLY_ACCESSES, (frozenset(), frozenset())),
         grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,
-        batchable=batchable(func), represented=statements.represented > 0,
+        represented=statements.represented > 0,
         idle=idle_reads(func) if data else frozenset(), tested=tested_reads(func) if data else frozenset(),
         fixed=parts[2].fixed(func) if data else frozenset(), travelled=travelled(func) if data else {},
         instructions=statements.calls.used, tile_writes=_tile_writes(func) if data else {},
@@ -239,5 +239,5 @@ __all__ = [
     "Cut", "DivisionByZero", "EndlessLoop", "IndexOverflow",
     "Led", "Poll", "Repeats", "RunawayLoop", "Translation", "asks_once",
     "extent", "needed",
-    "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
+    "batchable", "registers_of", "repeats", "selected", "thread_values", "translate", "waits_for_memory",
 ]  # fmt: skip

@@ -9,14 +9,14 @@ import pytest
 from tirx_mini.course import STEPS, default_kernels, load_kernels
 from tirx_mini.passes import lower
 from tirx_mini.script import from_source
-from tirx_mini.sim.translate import translate
+from tirx_mini.sim.translate import batchable
 
 
 @pytest.mark.parametrize("folder", ["sm100", "sm90"])
 @pytest.mark.parametrize("step", range(1, 11))
 def test_references_whose_operands_and_results_engines_move(step: int, folder: str) -> None:
     kernel = load_kernels(default_kernels(), folder)[step](*STEPS[step].shape(512))
-    assert translate(lower(kernel)).image.batchable is (step >= 4)
+    assert batchable(lower(kernel)) is (step >= 4)
 
 
 KERNEL = """
@@ -47,4 +47,4 @@ def kernel(D: T.Buffer((128, 64), "float32")):
 )
 def test_values_of_registers_stay_in_their_lanes(statement: str, wide: bool) -> None:
     kernel = from_source(textwrap.dedent(KERNEL).replace("STATEMENT", statement))
-    assert translate(lower(kernel)).image.batchable is wide
+    assert batchable(lower(kernel)) is wide
