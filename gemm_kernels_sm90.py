@@ -4,12 +4,14 @@ All of them compute D = A @ B.T for A (M, K), B (N, K) and D (M, N), in float16 
 
 Replace the `...` below each TODO. In steps 1 to 3, a TODO names the calls. From step 4 on, it says what must be true:
 which data a thread or an engine must see first, which role may run ahead, how many arrivals complete a phase. The
-calls are those of earlier steps, or on the page of the step. docs/guide/hopper.md compares Hopper with Blackwell.
+calls are on one sheet, docs/calls.md. The pages describe Blackwell; docs/guide/hopper.md says where Hopper differs.
 
     docs/steps/step01.md                                                the page of step 1
     docs/glossary.md                                                    every term
-    docs/reference/index.md                                             every call, with its arguments
+    docs/calls.md                                                       all calls on one sheet
+    docs/reference/index.md                                             every call, with all options
     python -m tirx_mini hint 1 --kernels gemm_kernels_sm90.py           a hint for the first open TODO of step 1
+    python -m tirx_mini check gemm_kernels_sm90.py:hgemm_v1             what is wrong, also of an unfinished step
     python -m pytest tests/test_step01.py -xvs --target sim:h100        the test of step 1, in the simulator
     python -m pytest tests/test_step01.py -xvs --target cuda            the same on an H100
     python -m tirx_mini progress gemm_kernels_sm90.py                   where you are, and what is next
@@ -126,8 +128,8 @@ def hgemm_v2(M, N, K, dtype="float16"):
             for k in range(K_TILES):
                 # TODO: write one iteration. Copy the BLK_K columns of A and B from k * BLK_K on to shared memory, and
                 # call cta_sync. Multiply as in step 1, but with accum=(k != 0): the first product must overwrite the
-                # registers, whose initial contents are undefined; the others are added to them. Then call cta_sync
-                # again, before the copies of the next iteration overwrite the tiles.
+                # registers, whose initial contents are undefined; the others are added to them. The copies of the next
+                # iteration overwrite the tiles: which call above has waited for the MMAs of all four warps?
                 ...
 
             # Write back: each thread stores its own elements.

@@ -38,7 +38,7 @@ from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, gpu_spec, same_generat
 from tirx_mini.ir import Buffer, PrimFunc
 from tirx_mini.pytorch import pytorch, pytorch_on_gpu, pytorch_or_none
 from tirx_mini.report import finding_page, plain, report_page
-from tirx_mini.runtime import Executable, device_arch
+from tirx_mini.runtime import device_arch
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
 
@@ -232,6 +232,8 @@ def benchmark(
     target = target or default_target()
     if Target(target).kind == "cuda":
         exe = tvm.compile(tvm.IRModule({"main": kernel}), target=target)
+        from tirx_mini.runtime import Executable
+
         assert isinstance(exe, Executable)
         ms = exe.time_guarded(*prepare_data(M, N, K, dtype, target), repeat=repeat)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +12,8 @@ from tirx_mini import __version__
 from tirx_mini.ending import command
 
 PROG = "python -m tirx_mini"
+GC_THRESHOLD = (20_000, 10, 10)
+"""The garbage-collector thresholds of a command: modules and kernels are no garbage, and nearly all that it makes."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv: by default the arguments of this process, which then ends as `ending.command` describes.
     """
     if argv is None:
+        gc.set_threshold(*GC_THRESHOLD)
         return command(lambda: main(sys.argv[1:]))
     from tirx_mini.commands import reported  # which takes a second: Ctrl-C has its handler by now
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from math import exp
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,10 @@ from tirx_mini.records import dataclass
 
 WARP_SIZE = 32
 """The number of threads in a warp, its lanes (CUDA: warpSize)."""
+QUARTERS = 4
+"""The sub-partitions of an SM, each with a tensor core. Warp w of a CTA runs in partition w % 4."""
+CROWDED_WARPS = 12
+"""Resident warps of an SM from which on they compete for its issue slots. Of fewer, enough wait at any time."""
 WARPGROUP_WARPS = 4
 """The number of warps in a warpgroup (PTX ISA: "wgmma", warpgroup)."""
 WARPGROUP_SIZE = WARPGROUP_WARPS * WARP_SIZE
@@ -92,6 +97,17 @@ class Architecture:
     threads_per_sm: int
     ctas_per_sm: int
 
+    def resident_ctas(self, threads: int, smem_bytes: int, registers: int) -> int:
+        """Return how many CTAs an SM has room for.
+
+        threads: of a CTA, whole warps. smem_bytes: of its shared memory. registers: of a thread, 0 where unknown.
+        """
+        smem = smem_bytes + self.smem_reserved
+        rooms = [self.ctas_per_sm, self.threads_per_sm // threads, self.smem_per_sm // smem]
+        if registers:
+            rooms.append(REGISTERS_PER_SM // (threads * registers))
+        return min(rooms)
+
 
 HOPPER = Architecture(
     name="sm_90a", kernels="sm90", student_file="gemm_kernels_sm90.py",
@@ -130,6 +146,9 @@ def architecture_of(arch: str) -> Architecture:
 
 # -- GPUs --------------------------------------------------------------------------------------------------------------
 
+LOST_ROUNDS = 50
+"""Of the fixed-point iteration for what an L2 has lost: enough for 0.1 % where the arguments just do not fit."""
+
 ISSUE_CYCLES: Mapping[str, float] = MappingProxyType({
     "alu": 2,               # C: one warp's dependent arithmetic, partly overlapped
     "special": 8,           # exp2, log2, roots: 16 lanes of an SM in a cycle, 4 of its quarter
@@ -165,10 +184,14 @@ class GpuSpec:
     hbm_tbps: TB/s of the memory that a kernel reaches.
     l2_bytes: the size of the L2.
     l2_partitions: its parts; each keeps what the SMs beside it read.
+    l2_lasting_bytes: the bytes that last in the L2 from launch to launch where CTAs move among SMs; None for all that
+        fits.
     l2_far_latency: cycles that the last lines of a tile take longer where one partition has them from another.
     port_bytes_per_cycle: bytes a cycle between one SM and the L2.
     l2_bytes_per_cycle: bytes a cycle that the whole L2 serves, divided by `sms`.
-    l2_latency: cycles of an access that hits the L2.
+    l2_latency: cycles of an access that hits the L2, and of a fence at the scope of the GPU.
+    l2_atomic_cost: the time of the L2 for an atomic operation on a byte, in times that it moves a byte.
+    system_fence_cost: the time of a fence at the scope of the system, in times of one at the scope of the GPU.
     hbm_latency: cycles of one that misses it.
     tma_latency: cycles of a TMA load that hits the L2, in addition to the transfer.
     mma_latency: cycles of an MMA in addition to its arithmetic, with operands that are there.
@@ -202,6 +225,7 @@ class GpuSpec:
     tma_store_bytes_per_cycle: bytes a cycle of the TMA stores of one SM.
     loads_in_flight: ordinary loads of a thread before the first value is used.
     cta_launch_latency: cycles from the end of a CTA to the start of the next one on its SM.
+    issue_overlap: warps of a quarter of an SM that issue arithmetic at the cost of one.
     issue: cycles that issuing an instruction takes its warp, by cost class.
     """
 
@@ -237,7 +261,10 @@ class GpuSpec:
     power_exponent: float = 0.5
     l2_unevenness: float = 0.0
     l2_partitions: int = 1
+    l2_lasting_bytes: float | None = None
     l2_far_latency: float = 0.0
+    l2_atomic_cost: float = 5.4  # E: red.add.f32 on whole sectors of an H200: 760 elements a nanosecond
+    system_fence_cost: float = 4.0  # E: on an H200, 1038 cycles for 266
     # C
     smem_latency: float = 29
     mbarrier_latency: float = 30
@@ -253,6 +280,7 @@ class GpuSpec:
     loads_in_flight: int = 4  # E
     cp_async_bytes_per_cycle: float = 64  # E: docs/h100_triton.csv, products of pointers to tiles
     cta_launch_latency: float = 600
+    issue_overlap: float = 3
     issue: Mapping[str, float] = field(default_factory=lambda: ISSUE_CYCLES)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -287,6 +315,22 @@ class GpuSpec:
     def l2_shared_bytes(self) -> float:
         """The L2 capacity for data that all SMs read, in bytes."""
         return self.l2_bytes / self.l2_partitions
+
+    def lost_share(self, nbytes: float, waves: bool) -> float:
+        """Return the share of a launch's arguments that the L2 no longer holds from the launch before.
+
+        nbytes: of all arguments. waves: whether the launch has more CTAs than run at a time. Then another SM reads the
+        same data in the next launch, and a half of the L2 has a copy of what the other half holds. A miss replaces any
+        line, so the share s that is lost solves 1 - s = exp(-s · nbytes / l2_lasting_bytes).
+        """
+        if nbytes > self.l2_shared_bytes:
+            return 1.0
+        if not waves or self.l2_lasting_bytes is None or nbytes <= self.l2_lasting_bytes:
+            return 0.0
+        lost = 1.0
+        for _ in range(LOST_ROUNDS):
+            lost = 1 - exp(-lost * nbytes / self.l2_lasting_bytes)
+        return lost
 
     @property
     def peak_tflops(self) -> float:
@@ -345,6 +389,7 @@ H100 = GpuSpec(
     name="H100", cuda_name="NVIDIA H100 80GB HBM3", architecture=HOPPER, sms=132,        # B
     clock_ghz=1.98, rated_ghz=1.83, tensor_flops_per_cycle=4096,    # B: 989 TFLOPS / 132 SMs / 4096
     hbm_tbps=3.0, l2_bytes=50 << 20,                                # C
+    l2_lasting_bytes=23.5e6,                                        # E: sums of arrays of 25 to 50 MB
     port_bytes_per_cycle=128, l2_bytes_per_cycle=63,                # E: step 10 at 4096³, whose loads the L2 bounds
     l2_latency=260, hbm_latency=600,                                # C
     tma_latency=500, mma_latency=48,                                # E: steps 4 to 7

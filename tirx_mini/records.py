@@ -14,6 +14,7 @@ import abc
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from reprlib import recursive_repr
 from types import MemberDescriptorType
@@ -62,12 +63,12 @@ def _dataclass(
     """Return a dataclass, as `dataclasses.dataclass` does."""
 
     def decorate(cls: type) -> type:
-        bare = _bare(cls, kw_only)
+        own = _own_fields(cls, kw_only)
         known = {name: each for base in cls.__mro__[-1:0:-1] for name, each in getattr(base, _FIELDS, {}).items()}
         if slots:
-            cls = _with_slots(cls, [each.name for each in fields(bare) if each.name not in known])
-        setattr(cls, _FIELDS, known | getattr(bare, _FIELDS))
-        params = bare.__dataclass_params__
+            cls = _with_slots(cls, [name for name in own if name not in known])
+        setattr(cls, _FIELDS, known | own)
+        params = copy(_PARAMS)
         params.init, params.repr, params.eq, params.frozen = init, repr, eq, frozen
         cls.__dataclass_params__ = params
         _add_methods(cls, init, repr, eq, frozen)
@@ -103,20 +104,37 @@ else:
     dataclass, replace = _dataclass, _replace
 
 
-def _bare(cls: type, kw_only: bool) -> Any:
-    """Return a standard dataclass with the fields that `cls` itself declares, and without methods."""
-    annotations = inspect.get_annotations(cls)
-    given = {name: cls.__dict__[name] for name in annotations if name in cls.__dict__}
-    namespace = {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": cls.__name__, **given}
-    bare: Any = type(cls.__name__, (), namespace)
-    dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)(bare)
-    for name, default in given.items():
-        if isinstance(default, Field):
-            if default.default is MISSING:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, default.default)
-    return bare
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Example:
+    """A standard dataclass, whose private marks of a dataclass the classes made here have too."""
+
+    field: int
+
+
+_MARK = getattr(fields(_Example)[0], "_field_type")  # noqa: B009
+_PARAMS = getattr(_Example, "__dataclass_params__")  # noqa: B009
+
+
+def _own_fields(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
+    """Return the fields that `cls` itself declares, and leave their plain defaults in the class."""
+    own: dict[str, Field[Any]] = {}
+    for name, annotation in inspect.get_annotations(cls).items():
+        if "ClassVar" in (annotation if isinstance(annotation, str) else str(annotation)):
+            continue
+        given = cls.__dict__.get(name, MISSING)
+        each = given if isinstance(given, Field) else dataclasses.field(default=given)
+        if isinstance(each.default, (list, dict, set)):
+            raise ValueError(f"mutable default {type(each.default)} for field {name}: use default_factory")
+        each.name, each.type = name, annotation
+        setattr(each, "_field_type", _MARK)  # noqa: B010
+        if each.kw_only is MISSING:
+            each.kw_only = kw_only
+        if isinstance(given, Field) and each.default is MISSING:
+            delattr(cls, name)
+        elif isinstance(given, Field):
+            setattr(cls, name, each.default)
+        own[name] = each
+    return own
 
 
 def _with_slots(cls: type, names: list[str]) -> type:

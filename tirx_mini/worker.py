@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import multiprocessing
 import os
 import pickle
 import queue
@@ -22,12 +21,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from .ending import as_child, end_group, signals_held
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 STARTUP_S = 120.0
 """The maximum seconds of a task until its `yield`: PyTorch's import, a CUDA context, and argument copies."""
@@ -181,11 +182,17 @@ class Twin:
 
         The libraries of macOS do not survive a copy ("Contexts and start methods" of multiprocessing).
         """
-        return sys.platform == "linux" and not multiprocessing.current_process().daemon
+        if sys.platform != "linux":
+            return False
+        import multiprocessing  # takes 10 ms
+
+        return not multiprocessing.current_process().daemon
 
     def start(self) -> None:
         """Create the copy if there is none. Raises `OSError` if the system refuses."""
         if self._process is None:
+            import multiprocessing
+
             context = multiprocessing.get_context("fork")
             ours, theirs = context.Pipe()
             self._shared = memoryview(mmap.mmap(-1, max(1, self._room)))

@@ -17,16 +17,17 @@ from tools.slides import BROWSERS
 
 STYLE = """
 @page { size: A4 landscape; margin: 6mm }
-body { font: 7pt/1.25 system-ui, "DejaVu Sans", sans-serif; columns: 3; column-gap: 4mm; margin: 0 }
+body { font: 6.7pt/1.15 system-ui, "DejaVu Sans", sans-serif; columns: 3; column-gap: 4mm; margin: 0 }
 h1 { font-size: 10pt; margin: 0 }
 h2 { font-size: 8.5pt; margin: 1.2mm 0 .4mm }
-section { break-inside: avoid }
+h2, tr { break-inside: avoid }
+h2 { break-after: avoid }
 p { margin: .6mm 0 }
 table { border-collapse: collapse; width: 100% }
 th { display: none }
 td { border-top: .2pt solid #999; padding: .3mm .6mm .3mm 0; vertical-align: top }
 td:first-child { width: 56% }
-code { font: 6.3pt/1.2 "DejaVu Sans Mono", monospace; overflow-wrap: anywhere }
+code { font: 6pt/1.15 "DejaVu Sans Mono", monospace; overflow-wrap: anywhere }
 """
 """Three columns that fit on one page; the titles of the tables are left out."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")

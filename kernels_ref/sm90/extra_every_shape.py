@@ -36,6 +36,10 @@ the sum of the same numbers in the same order in every run. The CTAs take the st
 neighbouring pieces of a row at the same time. The sums travel by `st.async`, whose bytes complete on a barrier of the
 CTA that receives them: nobody waits for a barrier of the whole cluster.
 
+**Pairs.** Where K is no multiple of 16, every second row begins within a sector of the L2 cache, and the cache delivers
+about half as much. There, two CTAs of a cluster compute tiles below one another, and each loads half of their tile of B
+for both. Elsewhere, the cluster costs more than the loads that it saves.
+
 **First out.** The L2 cache is full of what was written before. A line that is loaded takes the place of one that has to
 be written to memory first, unless there are others to replace: with `evict_first`, the tiles replace one another. That
 is right where no later wave needs the same tiles.
@@ -51,6 +55,7 @@ from math import ceil
 from kernels_ref.sm90.extra_plans import (
     CONSUMER_M,
     DTYPE_SIZE,
+    RESIDENT,
     ROWS,
     SM_COUNT,
     SMEM_BYTES,
@@ -96,7 +101,7 @@ def planned(M, N, K, dtype, chosen):
         return hgemm_v10(M, N, K, dtype)
     if chosen.workers:
         return shared_k(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.workers, chosen.swapped)
-    return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas)
+    return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas, chosen.pair)
 
 
 def first_out(M, N, K, tiles):
@@ -104,15 +109,20 @@ def first_out(M, N, K, tiles):
     return (tiles <= SM_COUNT or min(M, N) <= FEW) and (M + N) * K * DTYPE_SIZE <= MANY_BYTES
 
 
-def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
+def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
     """The kernel whose consumers, one for each 64 rows, share tiles of BLK_M × BLK_N.
 
-    CTAS: of a cluster, which share the K of its only tile.
+    CTAS: of a cluster, which share the K of its only tile. PAIR: 2 for clusters of two CTAs, whose tiles are below one
+    another and share the tile of B.
     """
+    SIZE = CTAS * PAIR
     NUM_CONSUMER = BLK_M // CONSUMER_M
     BLK_K = k_step(BLK_M, BLK_N, CTAS, K)
     M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K / CTAS)
-    CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(SM_COUNT, M_TILES * N_TILES)
+    M_CLUSTERS = ceil(M_TILES / PAIR)
+    CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(RESIDENT[PAIR], M_CLUSTERS * N_TILES)
+    B_PART = BLK_N // PAIR
+    TO_BOTH = {"cta_mask": 0b11} if PAIR > 1 else {}
     OTHERS = CTAS - 1
     PART_N = BLK_N // CTAS
     EPI_N = part_width(PART_N)
@@ -124,10 +134,11 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     EPI_BYTES = NUM_CONSUMER * EPI_DEPTH * CONSUMER_M * EPI_N * DTYPE_SIZE
     TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
     PIPE_DEPTH = (SMEM_BYTES - SUMS_BYTES - EPI_BYTES) // TMA_BYTES
-    FIRST = min(PIPE_DEPTH, K_TILES)
+    # A CTA of a pair loads nothing before the other one has initialised its barriers.
+    FIRST = min(PIPE_DEPTH, K_TILES) if PAIR == 1 else 0
     # With eight or more rows of tiles, 16 neighbours have 4 × 4 of them, as in step 10; with fewer, whole columns.
-    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS)
-    PARTS_OF_GROUP = GROUP // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
+    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // PAIR
+    PARTS_OF_GROUP = GROUP * PAIR // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, M_TILES * N_TILES * CTAS) else {}
     # Tiles that would extend beyond the edge are moved inside, if D is that large.
@@ -144,19 +155,20 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
         with Tx.kernel():
-            bx = Tx.cta_id([CLUSTERS * CTAS], parent="kernel")
-            rank, _ = Tx.cta_id([CTAS, 1], parent="cluster")
+            bx = Tx.cta_id([CLUSTERS * SIZE], parent="kernel")
+            cta, _ = Tx.cta_id([SIZE, 1], parent="cluster")
+            rank = Tx.meta_var(cta if CTAS > 1 else 0)
             wg_id = Tx.warpgroup_id([1 + NUM_CONSUMER], parent="cta")
             warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
-            cluster = Tx.meta_var(bx // CTAS)
+            cluster = Tx.meta_var(bx // SIZE)
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M_TILES, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
+                "ts", num_m_tiles=M_CLUSTERS, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
             )
             part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
             tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
-            m_own = Tx.meta_var(tile_scheduler.m_idx * BLK_M)
+            m_own = Tx.meta_var((tile_scheduler.m_idx * PAIR + cta if PAIR > 1 else tile_scheduler.m_idx) * BLK_M)
             n_own = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
             m_st = Tx.meta_var(Tx.min(m_own, M - BLK_M) if M_EDGE else m_own)
             n_st = Tx.meta_var(Tx.min(n_own, N - BLK_N) if N_EDGE else n_own)
@@ -172,7 +184,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
             sums = pool.alloc((OTHERS, NUM_CONSUMER, PART_REGS // 4, 128, 4), "float32") if CTAS > 1 else None
             pool.commit()
             tma2mma.init(1)
-            mma2tma.init(NUM_CONSUMER)
+            mma2tma.init(NUM_CONSUMER * PAIR)
             if CTAS > 1:
                 others_sums.init(1)
             # The thread that initialises the barriers issues the first loads: it needs the proxy fence for itself.
@@ -189,7 +201,11 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                 tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage]), **HINT})
                 tma2mma.arrive(stage, TMA_BYTES)
                 Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
-                Tx.copy_async(Bsmem[stage, :, :], B[n_st : n_st + BLK_N, k_st : k_st + BLK_K], **tma)
+                b_st = Tx.meta_var(cta * B_PART if PAIR > 1 else 0)
+                Tx.copy_async(
+                    Bsmem[stage, b_st : b_st + B_PART, :],
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_BOTH,
+                )
 
             @Tx.inline
             def load_tile(first):
@@ -201,9 +217,12 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
 
             @Tx.inline
             def synchronise():
-                if CTAS > 1:
-                    Tx.cuda.cluster_arrive()
-                Tx.cuda.cta_sync()
+                if PAIR > 1:
+                    Tx.cuda.cluster_sync()
+                else:
+                    if CTAS > 1:
+                        Tx.cuda.cluster_arrive()
+                    Tx.cuda.cta_sync()
 
             if wg_id == 0:
                 if warp_id == 0:
@@ -221,7 +240,8 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                 if warp_id == 0:
                     if lane_id == 0:
                         tma_phase.skip(FIRST)
-                        load_tile(FIRST)
+                        if FIRST:
+                            load_tile(FIRST)
                         while tile_scheduler.valid():
                             load_tile(0)
                 if CTAS > 1:
@@ -241,9 +261,13 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
 
                 @Tx.inline
                 def release(stage):
+                    # Lane r signals CTA r of a pair.
                     if warp_id == 0:
-                        if lane_id == 0:
-                            mma2tma.arrive(stage)
+                        if lane_id < PAIR:
+                            if PAIR > 1:
+                                mma2tma.arrive(stage, cta_id=lane_id, pred=True)
+                            else:
+                                mma2tma.arrive(stage)
 
                 @Tx.inline
                 def mma(stage, k):
@@ -340,5 +364,8 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1):
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
+            # No CTA may exit while the other one still loads into it or arrives at its barriers.
+            if PAIR > 1:
+                Tx.cuda.cluster_sync()
 
     return kernel

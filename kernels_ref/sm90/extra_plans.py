@@ -5,7 +5,8 @@ all tiles along K, whatever their number (`extra_shared_k.py`). The estimate is 
 H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
 with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
 fastest ones on average (benchmarks/h100_plans.py). What concerns shares of all tiles is fitted to an H200
-(docs/h200_plans.csv), where the preferred plans are 3 % slower.
+(docs/h200_plans.csv), where the preferred plans are 3 % slower; what concerns pairs, to 13 shapes whose K is no
+multiple of 16 (docs/h200_pairs.csv), where they are 3 % slower, too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ COLUMNS = 4
 L2_BYTES = 50e6
 HBM_RATE, SHARED_RATE = 1170, 1350
 """Bytes a cycle to and from the HBM of an H100: with a tile for each CTA, and where all CTAs have equal shares."""
+BARRIER, PAIR_BARRIER = 42, 87
+"""Cycles from a barrier of the pipeline to the next MMAs, and where a pair of CTAs has to release a stage."""
+UNEVEN_TILES = 2.5
+"""The work of the L2 cache, as by `uneven`, for rows in five sectors of which each CTA of a launch loads its own."""
 MOST_SUMS = 16 << 20
 """Float32 numbers in the largest workspace."""
 MOST_PARTS, MOST_WIDTH = 16, 256
@@ -49,6 +54,7 @@ class Plan:
     ctas: the CTAs of a cluster that share a tile, and its K.
     workers: the CTAs that share the steps of all tiles; 0 if they do not.
     swapped: whether the rows of a tile are rows of B.
+    pair: the CTAs of a cluster that share the tile of B, 2 or 1.
     """
 
     own: bool
@@ -57,6 +63,7 @@ class Plan:
     ctas: int
     workers: int = 0
     swapped: bool = False
+    pair: int = 1
 
 
 def plan(M: int, N: int, K: int) -> Plan:
@@ -79,6 +86,8 @@ def plans(M: int, N: int, K: int) -> Iterator[Plan]:
     """Every plan that the kernels allow: as many clusters as run at a time, the same number of K tiles for each CTA."""
     for blk_m, widths in WIDTHS.items():
         yield from (Plan(True, blk_m, blk_n, 1) for blk_n in widths)
+        if K % SECTOR and blk_m < M:
+            yield from (Plan(True, blk_m, blk_n, 1, pair=2) for blk_n in widths)
     for ctas in (2, 4, 8):
         if ctas * BLK_K <= K:
             for blk_m in (64, 128):
@@ -116,8 +125,8 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     if chosen.workers:
         return shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
-    tiles = ceil(M / m) * ceil(N / n)
-    waves = ceil(tiles / RESIDENT[ctas])
+    tiles = ceil(ceil(M / m) / chosen.pair) * ceil(N / n)
+    waves = ceil(tiles / RESIDENT[ctas * chosen.pair])
     compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
     memory = 2 * (M * K + N * K + M * N) / HBM_RATE  # each byte once
     if min(M, N) < CONSUMER_M:
@@ -165,17 +174,21 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     steps = k_step(m, n, ctas, K) // BLK_K
     m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
     busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
+    loaded = m + n / chosen.pair
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
     shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)  # rows of 128 bytes, one a cycle
     # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile
-    # load different steps of K: an SM and the one beside it have nothing in common, and the cache delivers less.
+    # load different steps of K: an SM and the one beside it have nothing in common, and the cache delivers less. What a
+    # pair shares is loaded once anyway.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
     rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
     columns = min(n_tiles, near // rows)
-    distinct = (rows * m + columns * n) / (rows * columns)
-    l2 = busy * (m + n + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430) * uneven(K)
+    distinct = loaded if chosen.pair > 1 else (rows * m + columns * n) / (rows * columns)
+    l2 = busy * (loaded + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430)
+    l2 *= uneven(K) if chosen.pair > 1 or K % SECTOR == 0 else UNEVEN_TILES
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 42) / steps
+    barrier = BARRIER if chosen.pair == 1 else PAIR_BARRIER
+    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
     # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2
     # cache may not hold these rows any more.
     drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES

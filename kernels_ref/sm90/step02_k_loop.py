@@ -51,7 +51,8 @@ def hgemm_v2(M, N, K, dtype="float16"):
                     Tx.gemm_async(Dacc[:, :], Asmem[:, :], Bsmem[:, :], accum=(k != 0), dispatch="wgmma")
                     Tx.ptx.wgmma.commit_group()
                     Tx.ptx.wgmma.wait_group(0)
-                # The next copies overwrite the operands of these MMAs.
+                # The next copies overwrite the operands of these MMAs. wait_group has waited for all four warps, so
+                # the barrier only shows where the tiles change hands.
                 Tx.cuda.cta_sync()
 
             # Write back: each thread stores its own elements.

@@ -39,3 +39,13 @@ def test_plans_with_shares_of_all_tiles_are_read_as_they_were_measured() -> None
     slower = [times[h100_plans.preferred(shape, times)] / min(times.values()) for shape, _, times in found]
     assert len(found) == 68 and any(plan.swapped for _, _, times in found for plan in times)
     assert statistics.fmean(slower) <= 1.05
+
+
+def test_pairs_are_preferred_where_rows_begin_within_a_sector() -> None:
+    found = list(h100_plans.measured(Path(__file__).parents[2] / "docs/h200_pairs.csv"))
+    chosen = {shape: h100_plans.preferred(shape, times) for shape, _, times in found}
+    slower = [times[chosen[shape]] / min(times.values()) for shape, _, times in found]
+    assert len(found) == 13 and statistics.fmean(slower) <= 1.03
+    alone = [min(us for plan, us in times.items() if plan.pair == 1) for _, _, times in found]
+    gains = [us / times[chosen[shape]] for us, (shape, _, times) in zip(alone, found, strict=True)]
+    assert statistics.geometric_mean(gains) > 1.07

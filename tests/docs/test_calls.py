@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from tests.kernels_ref.skeletons import ROOT
 
 PAGE = (ROOT / "docs/calls.md").read_text(encoding="utf-8")
-REFERENCES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "kernels_ref/sm100").glob("step*.py"))]
-OF_PYTHON = {"range", "min", "check_shape"}
+REFERENCES = [
+    path.read_text(encoding="utf-8")
+    for ladder in ("sm100", "sm90")
+    for path in sorted((ROOT / "kernels_ref" / ladder).glob("step*.py"))
+]
+OF_PYTHON = {"range", "min", "ceil", "check_shape", "tile_shape"}
 GIVEN = {"Tx.kernel", "Tx.prim_func", "Tx.Buffer"}
 """Calls that stand in the skeleton of each step and are never to be written."""
 METHODS = re.compile(r"^(?!Tx\b)\w+\.")

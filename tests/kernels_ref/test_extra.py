@@ -51,8 +51,26 @@ def check(kernel: PrimFunc, shape: Shape, dtype: str = "float16", schedules: int
 
 @pytest.mark.parametrize("shape, blk_m, blk_n, ctas", CASES)
 def test_a_plan_is_right(shape: Shape, blk_m: int, blk_n: int, ctas: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "SM_COUNT", 4)
+    monkeypatch.setattr(extra, "RESIDENT", {1: 4})
     check(extra.shared_tiles(*shape, "float16", blk_m, blk_n, ctas), shape)
+
+
+PAIRS: tuple[tuple[Shape, int, int], ...] = (
+    ((512, 640, 136), 128, 128),  # several tiles a pair
+    ((385, 136, 72), 192, 128),  # the lower tile of a pair lies below D
+    ((300, 203, 104), 128, 96),  # tiles that are moved inside, and no store by TMA
+    ((130, 72, 200), 64, 64),  # a stage of 128 columns, a tile that hangs over an edge
+    ((1216, 256, 72), 64, 128),  # 19 rows of tiles: pairs are neighbours
+)
+"""Shapes with the rows and columns of a tile where two CTAs share the tile of B, on a GPU of 4 SMs."""
+
+
+@pytest.mark.parametrize("shape, blk_m, blk_n", PAIRS)
+def test_a_pair_that_shares_the_tile_of_b_is_right(
+    shape: Shape, blk_m: int, blk_n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extra, "RESIDENT", {1: 4, 2: 2})
+    check(extra.shared_tiles(*shape, "float16", blk_m, blk_n, PAIR=2), shape, schedules=2)
 
 
 @pytest.mark.parametrize("ctas", [2, 4])
@@ -83,6 +101,7 @@ def test_plans_fit_their_shapes() -> None:
     assert plan(256, 256, 16384).workers >= 120  # few tiles, long K
     assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
     assert not plan(8192, 3072, 3072).own  # many waves: step 10
+    assert plan(4096, 4096, 4104) == Plan(True, 128, 256, 1, pair=2)  # rows that begin within a sector of the L2
 
 
 def test_stages_of_small_tiles_hold_twice_as_much_where_k_allows_it() -> None:
@@ -109,6 +128,7 @@ def test_every_shape_has_plans_that_cover_it(m: int, n: int, k: int) -> None:
             assert each.blk_n in (WIDTHS[each.blk_m] if each.ctas == 1 else SHARED_WIDTHS)
             assert tiles <= RESIDENT[each.ctas] or each.ctas == 1
             assert each.blk_n % (8 * each.ctas) == 0
+            assert each.pair == 1 or (each.ctas == 1 and k % 2 and each.blk_m < m)
 
 
 def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:

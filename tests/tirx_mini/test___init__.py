@@ -41,10 +41,25 @@ def test_every_public_name_is_there(name: str) -> None:
 
 
 def test_compiling_a_tile_program_loads_no_simulator() -> None:
-    loaded = modules_after("from tirx_mini.tile_ir import ct\nfrom tirx_mini import compile, runtime")
+    used = "from tirx_mini.tile_ir import ct\nfrom tirx_mini import compile\nfrom tirx_mini.runtime import build"
+    loaded = modules_after(used)
     assert {"tirx_mini.frontends.tile_ir.program", "tirx_mini.passes", "tirx_mini.codegen"} <= loaded
     assert not {"tirx_mini.script.tirx", "tirx_mini.script.statements", "statistics", "numpy.typing"} & loaded
     assert not {"tirx_mini.sim", "tirx_mini.diagnose", "tirx_mini.frontends.tvm.te", "torch"} & loaded
+
+
+def test_launching_tile_programs_loads_no_compiler_until_one_is_compiled() -> None:
+    loaded = modules_after("import tirx_mini.tile_ir.run")
+    rooms = {name.removeprefix("tirx_mini.").removeprefix("frontends.tile_ir.").split(".")[0] for name in loaded}
+    assert "cuda_tile" in rooms
+    assert not {"isa", "tile", "passes", "emit", "nv_tileaa", "nv_tileas", "tempfile"} & rooms
+
+
+def test_checking_a_kernel_loads_neither_the_compiler_nor_timelines_nor_drills() -> None:
+    kernel = "kernels_ref/sm100/step01_single_tile.py:hgemm_v1"
+    loaded = modules_after(f"from tirx_mini.commands.check import main\nmain(['{kernel}'])")
+    assert not {f"tirx_mini.{name}" for name in ("codegen", "report.timeline", "report.html", "course.drills")} & loaded
+    assert "numpy.ma" not in loaded
 
 
 def test_checking_a_kernel_of_threads_loads_neither_tile_programs_nor_schedules() -> None:

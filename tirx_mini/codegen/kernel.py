@@ -38,6 +38,8 @@ TYPEDEFS = {
     "int64_t": "long long",
     "uint64_t": "unsigned long long",
 }
+GENERATED = "tirx_mini.cu"
+"""The file to which line information attributes emitted text that has no line in the kernel's source."""
 TENSOR_MAP = """\
 // A tensor in global memory as TMA addresses it; cuTensorMapEncodeTiled fills it in on the host.
 struct alignas(64) CUtensorMap {
@@ -79,7 +81,8 @@ def cuda_source(
     """Return the CUDA C++ of a lowered function.
 
     arch: the target architecture, such as "sm_90a".
-    line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers.
+    line_directives: map the text to the kernel's source by ``#line``, for profilers and debuggers. Text without source
+        lines, such as the helpers, then belongs to the file `GENERATED`.
     comments: explain descriptors, roles and the parts of shared memory at the end of their lines (`notes`); apart from
         these comments the text is the same.
     quotes: quote each line of the kernel's source above the code that it became.
@@ -109,6 +112,8 @@ def cuda_source(
     maps = func.tensor_maps or any(isinstance(p, Var) and p.dtype == "tensormap" for p in func.params)
     blocks = [*([TENSOR_MAP] if maps else []), *helpers.definitions(), *workspaces]
     head = Writer()
+    if line_directives:
+        head.line(f'#line 2 "{GENERATED}"')
     for block in (_includes(func), _typedefs("\n".join([*blocks, *body.lines])), *blocks):
         if block:
             head.text(block)

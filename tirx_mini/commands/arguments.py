@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tirx_mini.course import LaunchText, Shape, parse_steps, parse_what_if
+from tirx_mini.course import LaunchText, Shape, gpu_of, parse_steps, parse_what_if
 from tirx_mini.diagnose import BUDGET
 from tirx_mini.files import output_file
-from tirx_mini.hardware import DEFAULT_GPU
+from tirx_mini.hardware import DEFAULT_GPU, HOPPER
 
 T = TypeVar("T")
 
@@ -78,9 +78,15 @@ def add_no_fill(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the modelled GPU and the schedules: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and ``--budget``."""
-    parser.add_argument("--gpu", default=DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU})")
+def add_simulation_arguments(parser: argparse.ArgumentParser, by_file: bool = False) -> None:
+    """Add the modelled GPU and the schedules: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and ``--budget``.
+
+    by_file: whether the default GPU is that of the kernel's file (`gpu_of`); ``gpu`` is then None if it is not given.
+    """
+    other = f"; {gpu_of(Path(HOPPER.student_file))} for {HOPPER.student_file}" if by_file else ""
+    parser.add_argument(
+        "--gpu", default=None if by_file else DEFAULT_GPU, help=f"the GPU to model (default: {DEFAULT_GPU}{other})"
+    )
     parser.add_argument(
         "--sms", type=positive, metavar="N", help="model only N of its SMs, and set the kernel's SM_COUNT to N"
     )

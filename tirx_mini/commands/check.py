@@ -21,6 +21,7 @@ from tirx_mini.course import (
     changes_of,
     check_file,
     chip_file,
+    gpu_of,
     launched_with,
     product_text,
     scheduled_in,
@@ -28,7 +29,7 @@ from tirx_mini.course import (
     what_if,
 )
 from tirx_mini.files import write_whole
-from tirx_mini.hardware import DEFAULT_GPU, gpu_spec
+from tirx_mini.hardware import gpu_spec
 from tirx_mini.ir import TirxError
 from tirx_mini.report import barrier_table, plan_text, report_page
 from tirx_mini.sim import DEFAULT_LIMIT
@@ -45,7 +46,6 @@ from .arguments import (
     positive,
     shape,
 )
-from .as_gpu import show_as_gpu
 from .prose import show_error
 from .waiting import meter
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ref = KernelRef.parse(options.kernel)
     shown = meter(console)
     launched = launched_with(options.kernel)
-    gpu = options.gpu or DEFAULT_GPU
+    gpu = options.gpu or gpu_of(ref.path)
     if options.as_gpu:
         return _as_gpu(ref, options, console, shown)
     check = partial(
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown: Meter) -> int:
     """Show only the output of a GPU. The exit status is 0 if D is right, 1 if not, and 2 for bad input."""
-    gpu = options.gpu or DEFAULT_GPU
+    gpu = options.gpu or gpu_of(ref.path)
     others = {
         "--what-if": options.what_if, "--exhaustive": options.exhaustive, "--trace-barriers": options.trace_barriers,
         "--json": options.json, "--pedantic": options.pedantic, "--all": options.all,
@@ -121,6 +121,8 @@ def _as_gpu(ref: KernelRef, options: argparse.Namespace, console: Console, shown
             )  # fmt: skip
     except (KernelFileError, ValueError, TirxError) as error:
         return show_error(error, console)
+    from .as_gpu import show_as_gpu
+
     show_as_gpu(found, gpu_spec(gpu).with_sms(options.sms), "", console)
     return 0 if found.outcome is Outcome.RIGHT else 1
 
@@ -153,8 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--size", type=positive, metavar="N", help="of each dimension that the step leaves free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="all three dimensions")
-    add_simulation_arguments(parser)
-    parser.set_defaults(gpu=None)
+    add_simulation_arguments(parser, by_file=True)
     add_launch_arguments(parser)
     add_no_fill(parser)
     add_what_if(parser)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from tirx_mini.course import KernelRef
+from tirx_mini.course import KernelRef, LaunchText, file_and_name
 from tirx_mini.files import output_file
 from tirx_mini.hardware import GPUS
-from tirx_mini.play import PlayError, export, serve
+from tirx_mini.play import PlayError, export, has_launch, serve
 
-from .arguments import add_no_fill, argument, positive, shape
+from .arguments import add_launch_arguments, add_no_fill, argument, launch_of, positive, shape
 
 
 def parse_port(text: str) -> int:
@@ -32,27 +33,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve the page until a signal ends the command, or export one. The exit status is 2 for bad input."""
     parser = _parser()
     options = parser.parse_args(argv)
-    ref = None if options.file is None else KernelRef.parse(options.file)
-    of_runs = {"--size": options.size, "--shape": options.shape, "--gpu": options.gpu, "--sms": options.sms}
-    if options.export is None and any(of_runs.values()):
-        parser.error(f"{next(name for name, value in of_runs.items() if value)} is for --export: the page has its own")
+    ref, launch = _given(options)
+    of_runs = {"--size": options.size, "--shape": options.shape, "--sms": options.sms}
+    of_launches = {
+        f"--{name}": getattr(options, name)
+        for name in ("args", "grid", "block", "cluster", "smem", "define", "include", "optimize")
+    }
+    if launch is None:
+        of_runs["--gpu"] = options.gpu
+        if named := _first(of_launches):
+            parser.error(f"{named} is for kernels of CUDA C++ and PTX")
+        if options.export is None and (named := _first(of_runs)):
+            parser.error(f"{named} is for --export: the page has its own")
+    elif named := _first(of_runs):
+        parser.error(f"{options.file} has the arguments of its launch: leave out {named}")
     try:
         if options.export is None:
             serve(
                 ref, port=options.port, hosts=options.allow_host, browser=not options.no_browser, fill=options.fill,
-                say=_say,
+                launch=launch, gpu=options.gpu, say=_say,
             )  # fmt: skip
             return 0
         verdict, right = export(
             ref, options.export, shape=options.shape, size=options.size, gpu=options.gpu, sms=options.sms,
-            fill=options.fill,
-        )
+            fill=options.fill, launch=launch,
+        )  # fmt: skip
     except PlayError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     _say(verdict)
     _say(f"wrote {options.export} ({options.export.stat().st_size / 1024:,.0f} KiB)")
     return 0 if right else 1
+
+
+def _given(options: argparse.Namespace) -> tuple[KernelRef | None, LaunchText | None]:
+    """Return the file with its kernel, and the launch of one of CUDA C++ or PTX."""
+    if options.file is None:
+        return None, None
+    path, name = file_and_name(options.file)
+    if has_launch(Path(path)):
+        return KernelRef(Path(path), name), launch_of(options)
+    return KernelRef.parse(options.file), None
+
+
+def _first(options: Mapping[str, object]) -> str:
+    """Return the first option that is given, or ""."""
+    return next((name for name, value in options.items() if value), "")
 
 
 def _say(sentence: str) -> None:
@@ -69,7 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "file", nargs="?", metavar="FILE[:KERNEL]",
-        help="of kernels (default: gemm_kernels.py of the working directory, else a scratch copy of step 1)",
+        help="of kernels, also of CUDA C++ (.cu) and PTX (.ptx); the default is gemm_kernels.py of the working "
+        "directory, else a scratch copy of step 1",
     )  # fmt: skip
     parser.add_argument("--port", type=argument(parse_port), default=0, metavar="N", help="default: any free one")
     parser.add_argument(
@@ -83,7 +110,11 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--size", type=positive, metavar="N", help="with --export: of each dimension that is free")
     parser.add_argument("--shape", type=shape, metavar="M,N,K", help="with --export: all three dimensions")
-    parser.add_argument("--gpu", choices=sorted(GPUS), help="with --export: the GPU to model (default: the ladder's)")
+    parser.add_argument(
+        "--gpu", choices=sorted(GPUS),
+        help="with --export, or for CUDA C++ and PTX: the GPU to model (default: the ladder's, else b200)",
+    )  # fmt: skip
     parser.add_argument("--sms", type=positive, metavar="N", help="with --export: model only N of its SMs")
     add_no_fill(parser)
+    add_launch_arguments(parser)
     return parser

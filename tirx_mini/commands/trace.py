@@ -23,6 +23,7 @@ from tirx_mini.course import (
     changes_of,
     check_file,
     file_and_name,
+    gpu_of,
     launched_with,
     named_kernel,
     programs_with,
@@ -156,8 +157,7 @@ def _parser() -> argparse.ArgumentParser:
         "--against", metavar="FILE.py:KERNEL",
         help="also run this kernel, and show both on one time axis, and what differs in words",
     )  # fmt: skip
-    add_simulation_arguments(parser)
-    parser.set_defaults(gpu=None)
+    add_simulation_arguments(parser, by_file=True)
     add_launch_arguments(parser)
     add_no_fill(parser)
     add_what_if(parser)
@@ -167,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check(ref: KernelRef, options: argparse.Namespace, constants: Mapping[str, Constant], shown: Meter) -> Checked:
     """Return a kernel's verdict, with a timeline."""
     return check_file(
-        ref, size=options.size, shape=options.shape, gpu=options.gpu or DEFAULT_GPU, sms=options.sms,
+        ref, size=options.size, shape=options.shape, gpu=options.gpu or gpu_of(ref.path), sms=options.sms,
         schedules=options.schedules, seed=options.seed, budget=options.budget, trace=True, constants=constants,
         watch=shown.watch, fill=options.fill,
     )  # fmt: skip
@@ -201,7 +201,7 @@ def _run(kernel: str, ref: KernelRef, options: argparse.Namespace, shown: Meter)
             kernel, options.size, options.gpu or DEFAULT_GPU, trace=True, seed=options.seed,
             schedules=options.schedules, budget=options.budget, watch=shown.watch,
         )  # fmt: skip
-    gpu = options.gpu or (checked.report.gpu if launched is not None else DEFAULT_GPU)
+    gpu = options.gpu or (checked.report.gpu if launched is not None else gpu_of(ref.path))
     return checked, Traced(checked.report, gpu_spec(gpu).with_sms(options.sms), _size(options))
 
 

@@ -7,29 +7,15 @@ folder, `load_kernel` one kernel by "file.py:name". `run_task` simulates a step 
 `measured_times` has the times of the steps on a GPU, and `findings_book` the meaning of each code.
 """
 
-from .book import Book, Example, Section, findings_book
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirx_mini.on_demand import named
+
 from .check import LARGEST_TRACED, Checked, check_file, check_kernel, make_arguments, product_text, shares
 from .constants import Constant, ConstantError, constants_of, converted, lines_of_constants, parse_file
-from .drills import (
-    DRILLS,
-    REPAIRED,
-    SHOWN,
-    Attempt,
-    Dealt,
-    Session,
-    Symptom,
-    answered,
-    attempt,
-    deal,
-    judged,
-    observe,
-    placed,
-    session,
-    standings,
-    write_new,
-)
 from .filling import Filled, filling, filling_of
-from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
 from .kernel_ref import KernelRef, load_kernel, named_kernel
 from .kernels import (
     Factory,
@@ -37,15 +23,16 @@ from .kernels import (
     arch_folder,
     default_kernels,
     explaining,
+    gpu_of,
     load_factories,
     load_kernels,
     load_module,
     read_kernels,
     student_file,
 )
-from .ladder import DTYPES, Row, Task, figures_of_row, ladder_tasks, run_task, run_tasks, what_if_tasks, with_timelines
 from .launches import (
     LaunchedFiles,
+    LaunchedKernel,
     LaunchText,
     file_and_name,
     launched_with,
@@ -53,25 +40,87 @@ from .launches import (
     parse_dims,
     random_arrays,
 )
-from .measured import StepTimes, measured_times
 from .meter import PATIENCE_S, Meter, WatchShare
-from .notes import Notes, NotesError
 from .on_chip import OnChip, Outcome, chip_file, on_chip, outcome_of
 from .programs import Launched, Programs, Setting, launching, programs_with
-from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
-from .questions import QUESTIONS, question_key
-from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
 from .result import TOLERANCES, Matrix, matches, wrong_finding
 from .scheduled import Scheduled, scheduled_in
 from .shapes import check_shape
-from .staged_lines import stage_items
-from .stages import STAGES, StageOptions, stage_text
 from .steps import STEPS, TIME_TOLERANCE, Case, Shape, Step, parse_steps, shape_text, step_range, steps_from
-from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
-from .todos import Todo, architecture_in, hint_command, todos_in
-from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
-from .tuning import Trial, TunedProgram, Tuning, all_candidates, assignment_text, tune
 from .what_if import Assignment, Change, Figures, change_text, changes_of, figures_of, parse_what_if, what_if
+
+if TYPE_CHECKING:
+    from .book import Book, Example, Section, findings_book
+    from .drills import (
+        DRILLS,
+        REPAIRED,
+        SHOWN,
+        Attempt,
+        Dealt,
+        Session,
+        Symptom,
+        answered,
+        attempt,
+        deal,
+        judged,
+        observe,
+        placed,
+        session,
+        standings,
+        write_new,
+    )
+    from .hints import LEVELS, Hints, code_of, hints_of, kernel_of, matched, places, plain_links, reference_file
+    from .ladder import (
+        DTYPES,
+        Row,
+        Task,
+        figures_of_row,
+        ladder_tasks,
+        run_task,
+        run_tasks,
+        what_if_tasks,
+        with_timelines,
+    )
+    from .measured import StepTimes, measured_times
+    from .notes import Notes, NotesError
+    from .progress import LARGEST, Advice, Plan, Standing, State, advice, plan, solutions
+    from .questions import QUESTIONS, question_key
+    from .quiz import FACTOR, Marked, Prediction, Slip, answer_of, figure_text, marked
+    from .staged_lines import Item, printed_item, ptx_item, sass_item, stage_items
+    from .stages import STAGES, StageOptions, stage_text
+    from .tasks import TASKS, Judgement, KernelTask, compared, judge_task, mismatch
+    from .todos import Todo, architecture_in, hint_command, todos_in
+    from .trace import FORMS, NoTimeline, Traced, View, timeline_form, told_apart
+    from .tuning import Trial, TunedProgram, Tuning, all_candidates, assignment_text, tune
+
+_NAMES = {
+    "book": ("Book", "Example", "Section", "findings_book"),
+    "drills": (
+        "DRILLS", "REPAIRED", "SHOWN", "Attempt", "Dealt", "Session", "Symptom", "answered", "attempt", "deal",
+        "judged", "observe", "placed", "session", "standings", "write_new",
+    ),
+    "hints": (
+        "LEVELS", "Hints", "code_of", "hints_of", "kernel_of", "matched", "places", "plain_links",
+        "reference_file",
+    ),
+    "ladder": (
+        "DTYPES", "Row", "Task", "figures_of_row", "ladder_tasks", "run_task", "run_tasks", "what_if_tasks",
+        "with_timelines",
+    ),
+    "measured": ("StepTimes", "measured_times"),
+    "notes": ("Notes", "NotesError"),
+    "progress": ("LARGEST", "Advice", "Plan", "Standing", "State", "advice", "plan", "solutions"),
+    "questions": ("QUESTIONS", "question_key"),
+    "quiz": ("FACTOR", "Marked", "Prediction", "Slip", "answer_of", "figure_text", "marked"),
+    "staged_lines": ("Item", "printed_item", "ptx_item", "sass_item", "stage_items"),
+    "stages": ("STAGES", "StageOptions", "stage_text"),
+    "tasks": ("TASKS", "Judgement", "KernelTask", "compared", "judge_task", "mismatch"),
+    "todos": ("Todo", "architecture_in", "hint_command", "todos_in"),
+    "trace": ("FORMS", "NoTimeline", "Traced", "View", "timeline_form", "told_apart"),
+    "tuning": ("Trial", "TunedProgram", "Tuning", "all_candidates", "assignment_text", "tune"),
+}  # fmt: skip
+"""What only some commands need, by its module."""
+__getattr__ = named(__name__, _NAMES)
 
 __all__ = [
     "DRILLS",
@@ -105,6 +154,7 @@ __all__ = [
     "Figures",
     "Filled",
     "Hints",
+    "Item",
     "Judgement",
     "KernelFileError",
     "KernelRef",
@@ -112,6 +162,7 @@ __all__ = [
     "LaunchText",
     "Launched",
     "LaunchedFiles",
+    "LaunchedKernel",
     "Marked",
     "Matrix",
     "Meter",
@@ -204,14 +255,17 @@ __all__ = [
     "places",
     "plain_links",
     "plan",
+    "printed_item",
     "product_text",
     "programs_with",
+    "ptx_item",
     "question_key",
     "random_arrays",
     "read_kernels",
     "reference_file",
     "run_task",
     "run_tasks",
+    "sass_item",
     "scheduled_in",
     "session",
     "shape_text",
@@ -222,6 +276,7 @@ __all__ = [
     "standings",
     "step_range",
     "steps_from",
+    "gpu_of",
     "student_file",
     "timeline_form",
     "todos_in",

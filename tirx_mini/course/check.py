@@ -16,7 +16,14 @@ from tirx_mini.foreign import language_of
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import Buffer, PrimFunc, TirxError
 from tirx_mini.records import dataclass, replace
-from tirx_mini.report import ProductError, product_error, product_shape, report_html, wrong_product
+from tirx_mini.report import (
+    Multiply,
+    ProductError,
+    exact_product,
+    product_error,
+    product_shape,
+    wrong_product,
+)
 from tirx_mini.sim import Watch, numpy_dtype
 
 from .constants import Constant
@@ -59,6 +66,8 @@ class Checked:
 
     def _repr_html_(self) -> str:
         """Return the notebook display: the report, with the finding about a wrong product."""
+        from tirx_mini.report import report_html
+
         return report_html(self.report, self.wrong)
 
     def as_dict(self) -> dict[str, Any]:
@@ -132,6 +141,7 @@ def check_kernel(
     single: bool = True,
     watch: WatchShare | None = None,
     arguments: Sequence[npt.NDArray] | None = None,
+    product: Multiply = exact_product,
 ) -> Checked:
     """Simulate `kernel` on random data, and compare the product of a matrix multiplication with float64.
 
@@ -141,8 +151,9 @@ def check_kernel(
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
     gigabytes. single: whether to predict the time of a launch by itself, too. watch: as in `Meter`. arguments: the
-    random data, for a caller who reads the results; by default those of `make_arguments`. Raises `ArgumentError` for a
-    kernel with a scalar parameter, for which there are no random data, and `ValueError` for an unknown GPU.
+    random data, for a caller who reads the results; by default those of `make_arguments`. product: what computes the
+    exact product. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and
+    `ValueError` for an unknown GPU.
     """
     arguments = make_arguments(kernel) if arguments is None else arguments
     exploration = None
@@ -159,10 +170,11 @@ def check_kernel(
     if not report.comparable or product_shape(kernel) is None or language_of(kernel.attrs):
         return Checked(report, exploration=exploration)
     a, b, d = arguments
-    error = product_error(a, b, d)
+    exact = product(a, b)
+    error = product_error(a, b, d, exact)
     if report.verdict == "incomplete" and not error.ok:  # what was not modelled may be what is missing
         return Checked(report, exploration=exploration)
-    wrong = None if error.ok else wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel))
+    wrong = None if error.ok else wrong_product(kernel, a, b, d, report.unwritten, state_notes(kernel), exact)
     return Checked(replace(report, right=error.ok), error, wrong, exploration)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from tirx_mini.foreign import kernel_imports
-from tirx_mini.hardware import DEFAULT_ARCH, architecture_of
+from tirx_mini.hardware import DEFAULT_ARCH, DEFAULT_GPU, GPUS, architecture_of
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.resources import resource, resource_root
 from tirx_mini.script import explained
@@ -172,6 +172,12 @@ def default_kernels() -> Path:
     """Return the folder of the reference kernels: `kernels_ref` of the working directory, else the package's own."""
     here = Path("kernels_ref")
     return here if here.is_dir() else resource("kernels_ref")
+
+
+def gpu_of(path: Path) -> str:
+    """Return the GPU whose ladder a student's file is, by its name, and the default GPU for any other file."""
+    own = (name for name, spec in GPUS.items() if spec.architecture.student_file == path.name)
+    return next(own, DEFAULT_GPU)
 
 
 def student_file(arch: str = DEFAULT_ARCH) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -16,6 +16,7 @@ from tirx_mini.foreign import frontends, resolve
 from tirx_mini.records import dataclass
 
 from .check import Checked, random_array
+from .staged_lines import Item
 
 Array: TypeAlias = npt.NDArray[Any]
 EXAMPLE = "write a number, or an array as in float16[512,512]"
@@ -38,20 +39,43 @@ class LaunchText:
     optimize: bool = False
 
 
+@dataclass(frozen=True)
+class LaunchedKernel:
+    """A kernel that a text defines. parameters: as the text has them. template: whether only its instances run."""
+
+    name: str
+    line: int
+    parameters: str = ""
+    template: bool = False
+
+
 class LaunchedFiles(Protocol):
-    """The interface of a front end to programs that a command line launches."""
+    """The interface of a front end to programs that a command line launches.
+
+    source: the text in the place of the file's, or None. Its lines have the name of the file, without a folder.
+    """
 
     @property
     def stages(self) -> tuple[str, ...]:
         """The names of the stages at which a kernel can be shown, the default one first."""
         ...
 
-    def launched(self, program: str, launch: LaunchText, gpu: str | None, **options: object) -> Checked:
+    def launched(
+        self, program: str, launch: LaunchText, gpu: str | None, source: str | None = None, **options: object
+    ) -> Checked:
         """Run a program, ``FILE:KERNEL``, in the simulator. options: of `simulate`. Raises as `check_file`."""
         ...
 
     def stage(self, program: str, stage: str, launch: LaunchText, gpu: str | None) -> str:
         """Return a program as text at one of `stages`. Raises as `launched`, `TirxError` and `ToolchainError`."""
+        ...
+
+    def item(self, program: str, stage: str, launch: LaunchText, gpu: str | None, source: str) -> Item:
+        """Return a program at one of `stages` for a page that shows it beside its text. Raises as `stage`."""
+        ...
+
+    def kernels(self, file: str, text: str) -> Sequence[LaunchedKernel]:
+        """Return the kernels that the text of a file defines. The text is not compiled."""
         ...
 
 

@@ -75,15 +75,30 @@ def _cuda(asked: _Request) -> list[Item]:
 
 
 def _ptx(asked: _Request) -> list[Item]:
-    lines = _executable(asked).compiled.ptx.rstrip("\n\0").split("\n")
-    numbers = list(_ptx_lines(lines, asked.file))
-    return [asked.item("kernel.ptx", "\n".join(map(_without_folder, lines)), numbers)]
+    return [ptx_item(_executable(asked).compiled.ptx, asked.file)]
 
 
 def _sass(asked: _Request) -> list[Item]:
-    text = disassemble(_executable(asked).compiled.cubin, line_info=True)
-    pairs = list(_sass_lines(text.rstrip("\n").split("\n"), asked.file))
-    return [asked.item("kernel.sass", "\n".join(line for line, _ in pairs), [number for _, number in pairs])]
+    return [sass_item(disassemble(_executable(asked).compiled.cubin, line_info=True), asked.file)]
+
+
+def ptx_item(text: str, file: str) -> Item:
+    """Return PTX with the lines of a file that its line information names."""
+    lines = text.rstrip("\n\0").split("\n")
+    shown = "\n".join(map(_without_folder, lines))
+    return {"name": "kernel.ptx", "text": shown, "lines": list(_ptx_lines(lines, file))}
+
+
+def sass_item(text: str, file: str) -> Item:
+    """Return machine code, disassembled with line information, with the lines of a file that this names."""
+    pairs = list(_sass_lines(text.rstrip("\n").split("\n"), file))
+    shown = "\n".join(line for line, _ in pairs)
+    return {"name": "kernel.sass", "text": shown, "lines": [number for _, number in pairs]}
+
+
+def printed_item(name: str, kernel: PrimFunc, file: str) -> Item:
+    """Return a kernel of the IR with the lines of a file that it descends from."""
+    return _Request(kernel, "", file).printed(name, kernel)
 
 
 def _executable(asked: _Request) -> Executable:

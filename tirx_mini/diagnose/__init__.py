@@ -32,6 +32,7 @@ from .judge import SimulationError, failed, finding_of, report_of
 from .kind import VERDICTS, Kind, Severity, Verdict
 from .kinds import CAUSES, FACT_RULES, KINDS, codes, kind_with
 from .proof import Proof, proof_of
+from .roles import warp_roles, with_roles
 from .times import LaunchTime, Timing, rate_figure, rate_text, single_launch_time, us_text
 from .twins import together
 
@@ -43,5 +44,6 @@ __all__ = [
     "Proof", "proof_of",
     "RULES", "Report", "Severity", "Signal", "SimulationError", "StuckRole", "VERDICTS", "Verdict", "as_dict", "codes",
     "LaunchTime", "Timing", "failed", "finding_of", "kind_with", "rate_figure", "rate_text", "report_of",
-    "single_launch_time", "state_notes", "together", "us_text", "verdict_of", "worst_first",
+    "single_launch_time", "state_notes", "together", "us_text", "verdict_of", "warp_roles", "with_roles",
+    "worst_first",
 ]  # fmt: skip

@@ -7,12 +7,13 @@ JSON.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Diagnostic, Span
 from tirx_mini.narrowing import is_listed, is_mapping
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import PlanNote, Timeline
 
 from .bound import Bound
@@ -39,6 +40,7 @@ class Finding(Displayed):
         `CAUSES`), "cycle" and "stuck" (the `StuckRole`s of a deadlock).
     order: the legal order of events in which the kernel fails, as a clause that begins with "if"; None if it failed in
         this run.
+    in_warps: the message without the names of roles, "" if it has none.
     """
 
     kind: str
@@ -47,6 +49,7 @@ class Finding(Displayed):
     span: Span | None = None
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     order: str | None = None
+    in_warps: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

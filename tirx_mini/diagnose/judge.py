@@ -28,6 +28,7 @@ from .kind import IN_FLIGHT_AT_EXIT, NOT_MODELLED, Explanation
 from .kinds import FACT_RULES
 from .launches import NAN_RESULT
 from .proof import proof_of
+from .roles import with_roles
 from .roots import (
     causes_first,
     consequence,
@@ -114,7 +115,7 @@ def report_of(
         bound = bound_of(trace, spec, stats, timing.row)
     return Report(
         verdict,
-        worst_first(findings),
+        worst_first(with_roles(findings, func)),
         timing,
         trace,
         stats,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Literal, TypeVar
 
 from tirx_mini.ir import ERROR_KINDS, Span
+from tirx_mini.records import dataclass
 from tirx_mini.sim import Fact
 
 Severity = Literal["error", "warning", "note"]

@@ -13,7 +13,19 @@ from typing import Any
 from tirx_mini.ir import ERROR_KINDS
 from tirx_mini.sim import Fact
 
-from . import accesses, barriers, hazards, instructions, kind, lanes, launches, lifetimes, tensor_memory, tiles
+from . import (
+    accesses,
+    barriers,
+    hazards,
+    instructions,
+    kind,
+    lanes,
+    launches,
+    lifetimes,
+    tensor_maps,
+    tensor_memory,
+    tiles,
+)
 from .deadlock import (
     BYTE_COUNT,
     EARLY_COMMIT,
@@ -28,7 +40,9 @@ from .deadlock import (
 )
 from .kind import FactRule, Kind, by_name, collect, of_error
 
-_MODULES = (kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, launches, lifetimes, tiles)
+_MODULES = (
+    kind, barriers, hazards, lanes, accesses, instructions, tensor_memory, tensor_maps, launches, lifetimes, tiles,
+)  # fmt: skip
 
 CAUSES: Mapping[str, Kind] = by_name(rule.kind for rule in RULES)
 """The causes of deadlocks, which distinguish findings of the kind "deadlock"."""

@@ -25,6 +25,9 @@ _BEFORE: Mapping[Operation, tuple[Signal, ...]] = MappingProxyType({
 })  # fmt: skip
 """The signals that an operation should have awaited before it reads uninitialised memory."""
 
+_WHOLE_WARP = (Operation.WGMMA, Operation.TCGEN05_LD)
+"""Operations of all lanes of a warp, so that the wait of one lane does not order them."""
+
 
 def between(cluster: ResidentCluster, earlier: Access, operation: Operation, role: str) -> Notes:
     """Return notes on the mbarrier between two accesses; called at the end of the run, when all waits are known.
@@ -34,14 +37,17 @@ def between(cluster: ResidentCluster, earlier: Access, operation: Operation, rol
     barriers = _barriers(cluster)
     # The simulation saw the two in one order, and they may be meant in the other.
     sides = (earlier.operation, earlier.role), (operation, role)
-    for (first, by), (_, waiter) in (sides, sides[::-1]):
+    for (first, by), (then, waiter) in (sides, sides[::-1]):
         signals = _SIGNALS.get(first, (Signal.ARRIVE,))
         if notes := _never_waited(barriers, signals, by):
             return notes
+        if first not in _SIGNALS and by == waiter:  # a barrier that a warp signals and awaits itself hands nothing over
+            continue
         for barrier, signal in _signalled(barriers, signals, by):
             if (wait := barrier.history.waits.get(waiter)) is not None:
+                who = f"only one thread of {waiter}" if wait.lanes == 1 and then in _WHOLE_WARP else waiter
                 return (
-                    (f"{barrier.element.buffer} is there to order the two: {waiter} waits for it here", wait.span),
+                    (f"{barrier.element.buffer} is there to order the two: {who} waits for it here", wait.span),
                     (f"and {by} signals it here", signal.span),
                 )
         if first in _SIGNALS and (notes := _others_wait(barriers, signals, by, waiter)):

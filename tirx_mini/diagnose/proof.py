@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 from tirx_mini.sim import Doubt, OpenOrder
 
 _OPEN: Mapping[Doubt, str] = MappingProxyType({

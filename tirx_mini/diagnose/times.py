@@ -8,10 +8,10 @@ runs at the clock that its own power leaves it (docs/h100_counters.csv).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import GpuSpec
 from tirx_mini.ir import Buffer, PrimFunc
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import Outcome
 
 ROUNDS = 8

@@ -135,7 +135,7 @@ def single_time(func: PrimFunc, args: Sequence[object], question: Question, repo
         simulation = Simulation(func, args, asked)
     except TirxError:
         return None
-    if simulation.fits_l2:
+    if not simulation.begins_cold:
         with closing(simulation):
             outcome = simulation.run(Circumstances(cold=True))
         if outcome.blocked or outcome.fault is not None:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.diagnose import Report
 from tirx_mini.ir import PrimFunc
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import (
     BarrierEvent,
     Circumstances,

@@ -6,10 +6,12 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader  # takes 6 ms
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def once_imported(module: str, context: Callable[[], AbstractContextManager[obje
                 sys.meta_path.remove(finder)
 
 
-class _AfterImport(MetaPathFinder, Loader):
+class _AfterImport:
     """Calls a function after a module is imported."""
 
     def __init__(self, module: str, then: Callable[[], object]) -> None:
@@ -42,7 +44,7 @@ class _AfterImport(MetaPathFinder, Loader):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
         if spec is not None:
-            self._loader, spec.loader = spec.loader, self
+            self._loader, spec.loader = spec.loader, cast("Loader", self)
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +38,9 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
 
     is_cuda = getattr(torch.Tensor.is_cuda, "__get__")  # noqa: B009 - pyright knows a property as its value
 
+    functional = torch.nn.functional
+    normalizations = (functional.layer_norm, torch.layer_norm, functional.group_norm, torch.group_norm)
+
     class HostMemory(TorchFunctionMode):
         """Redirects calls that name a CUDA device to host memory; copies to or from the GPU stay copies."""
 
@@ -45,6 +48,8 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
             if func == is_cuda:
                 return True
             options = {name: _host(value) for name, value in (kwargs or {}).items()}
+            if func in normalizations:
+                return _in_float(func, args, options)
             if func in (torch.Tensor.cuda, torch.Tensor.cpu):
                 return args[0].clone()
             result = func(*(_host(value) for value in args), **options)
@@ -61,6 +66,24 @@ def torch_on_host(gpu: GpuSpec) -> Iterator[None]:
 
     with patch.multiple(torch.cuda, **_cuda_functions(gpu)), HostMemory():
         yield
+
+
+def _in_float(func: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> object:
+    """Return the result of a normalization, computed in float32 as on a GPU.
+
+    On a CPU, PyTorch adds up the gradients of weights in their own 16-bit type.
+    """
+    import torch
+
+    def wide(value: object) -> object:
+        if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+            return value.float()
+        return value
+
+    result = func(*map(wide, args), **{name: wide(value) for name, value in options.items()})
+    given = args[0] if args else options["input"]
+    assert isinstance(result, torch.Tensor) and isinstance(given, torch.Tensor)
+    return result.to(given.dtype)
 
 
 @dataclass
@@ -146,6 +169,7 @@ def _cuda_functions(gpu: GpuSpec) -> Mapping[str, Any]:
         "device_count": returns(1),
         "current_device": returns(0),
         "set_device": returns(),
+        "set_stream": returns(),
         "synchronize": returns(),
         "empty_cache": returns(),
         "get_device_name": returns(gpu.cuda_name),

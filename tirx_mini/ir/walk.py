@@ -57,17 +57,38 @@ class _Shapes(dict[type, str]):
         return self[cls]
 
 
-class _Readers(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """The getter of a node class's fields, or None if it has none."""
+class _Readers(dict[type, Callable[[Any], list[Node]] | None]):
+    """The function that returns the direct children of a node, by its class; None if the class has none."""
 
-    def __missing__(self, cls: type) -> Callable[[Any], tuple[Any, ...]] | None:
-        names = FIELDS[cls]
-        self[cls] = attrgetter(*names) if len(names) > 1 else _reader(*names) if names else None
+    def __missing__(self, cls: type) -> Callable[[Any], list[Node]] | None:
+        types = {f.name: str(f.type) for f in fields(cls) if f.name in FIELDS[cls] and str(f.type) != "Buffer"}
+        get = _getter(*types)
+        if not types:
+            self[cls] = None
+        elif all(each in ("Expr", "Stmt", "Var", "Call") for each in types.values()):
+            self[cls] = (lambda node: [get(node)]) if len(types) == 1 else (lambda node: list(get(node)))
+        elif list(types.values()) in (["tuple[Expr, ...]"], ["tuple[Stmt, ...]"]):
+            self[cls] = lambda node: list(get(node))
+        else:
+            self[cls] = lambda node: _nodes_in(get(node) if len(types) > 1 else (get(node),))
         return self[cls]
 
 
-def _reader(name: str) -> Callable[[Any], tuple[Any, ...]]:
-    return lambda node: (getattr(node, name),)
+def _getter(*names: str) -> Callable[[Any], Any]:
+    """Return the function that reads one attribute, or a tuple of several."""
+    return attrgetter(*names or ("__class__",))
+
+
+def _nodes_in(values: tuple[Any, ...]) -> list[Node]:
+    """Return the nodes among the values of a node's fields, in tuples, and in ranges."""
+    found: list[Node] = []
+    for value in values:
+        shape = SHAPES[type(value)]
+        if shape in _NODES:
+            found.append(value)
+        elif shape in _MANY:
+            _gather(value, shape, found)
+    return found
 
 
 NAMES, FIELDS, SHAPES = _Names(), _Fields(), _Shapes()
@@ -78,15 +99,8 @@ _NODES, _MANY = frozenset(("expr", "stmt")), frozenset(("tuple", "range"))
 
 def children(node: Node) -> list[Node]:
     """Return the direct child expressions and statements of a node, excluding those inside buffers."""
-    found: list[Node] = []
     read = _READERS[type(node)]
-    for value in () if read is None else read(node):
-        shape = SHAPES[type(value)]
-        if shape in _NODES:
-            found.append(value)
-        elif shape in _MANY:
-            _gather(value, shape, found)
-    return found
+    return [] if read is None else read(node)
 
 
 def _gather(value: Any, shape: str, found: list[Node]) -> None:
@@ -130,7 +144,6 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         top = pop()
         yield top
-        if _READERS[type(top)] is not None:
-            below = children(top)
-            below.reverse()
-            stack += below
+        read = _READERS[type(top)]
+        if read is not None:
+            stack += read(top)[::-1]

@@ -43,7 +43,7 @@ from .effects import (
     written_params,
 )
 from .facts import BarrierEffect, Completion, LaneResult, Memory, Scope
-from .floats import greatest, least, where
+from .floats import flushed, greatest, least, where
 from .fragments import register_pointers
 from .launch_control import NONE_CANCELLED
 from .machine import (
@@ -81,6 +81,7 @@ from .tma import POLICIES, multicasts
 from .wgmma import FRAGMENT_REGISTERS
 
 __all__ = [
+    "flushed",
     "decode_tensor_map", "MapFields",
     "Addresses",
     "A_IN_TMEM", "Access", "Alias", "Attribute", "BarrierEffect", "Barriers", "BlockScales", "CONVERSION", "CP_SHAPES",

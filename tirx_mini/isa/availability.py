@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from tirx_mini.hardware import arch_name, compute_capability
+from tirx_mini.hardware import GPUS, arch_name, compute_capability
 from tirx_mini.ir import (
     AddressOf,
     Call,
@@ -28,7 +28,6 @@ _WIDE_SM = 100
 """The first architecture with 32-byte accesses (PTX ISA: "ld", "st", target notes)."""
 _Pointer = TypeVar("_Pointer", bound=Expr)
 
-_OTHER_TARGET = "compile or simulate the kernel for that GPU, or use an instruction that this one has"
 
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
@@ -45,7 +44,7 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
             continue
         if not entry.exists_on(number):
             message = f"{entry.name} needs {arch_name(entry.min_sm)}, but the target is {arch}"
-            raise TirxError(message, node.span, _OTHER_TARGET)
+            raise TirxError(message, node.span, _other_target(entry.min_sm))
         if number < _WIDE_SM and _is_wide(node):
             wide = True
             continue
@@ -54,10 +53,18 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
             name, value = missing
             some = " or ".join(map(arch_name, entry.only_on[missing]))
             message = f"{entry.name} with {name} = {value!r} needs {some}, but the target is {arch}"
-            raise TirxError(message, node.span, _OTHER_TARGET)
+            raise TirxError(message, node.span, _other_target(*entry.only_on[missing]))
     if wide:
         return _Halved().func(func)
     return on_pairs(func) if TABLE[FUSED_PAIRS].exists_on(number) else func
+
+
+def _other_target(*capabilities: int) -> str:
+    """Return the hint for a kernel that needs one of these architectures, with the name of a GPU that has it."""
+    archs = [arch_name(capability) for capability in capabilities]
+    name = next((name for name, spec in GPUS.items() if spec.arch in archs), None)
+    how = "" if name is None else f' (gpu="{name}", or --gpu {name})'
+    return f"compile or simulate the kernel for that GPU{how}, or use an instruction that this one has"
 
 
 def _is_wide(node: object) -> bool:

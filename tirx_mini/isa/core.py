@@ -18,7 +18,6 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache, cached_property
 from types import CodeType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -401,7 +400,7 @@ class instruction(Facts):
             attributes.append(Attribute(name, default, choices, hint in (int, int | None), hint is str, hint is bool))
         returned = _hint(semantics, "return")
         return Instruction(
-            **{fact.name: getattr(self, fact.name) for fact in fields(Facts)},
+            **vars(self),
             semantics=semantics,
             operands=tuple(operands),
             attributes=tuple(attributes),

@@ -134,9 +134,12 @@ def _to_float(value: object, dtype: str, atype: str, rounding: str, ftz: bool, s
     else:
         whole = np.atleast_1d(np.asarray(value, object))
         numbers = np.array([float(_rounded_integer(int(each), target.mantissa, rounding)) for each in whole.ravel()])
+    exact = numbers
     numbers = target.rounded(numbers, rounding[:2] or "rn")
-    if ftz and dtype == "f32":
-        numbers = flushed(numbers)
+    if ftz and dtype == "f32":  # what is subnormal after rounding to 24 bits with any exponent, as on an H200
+        larger = target.rounded(np.where(np.abs(exact) <= 2.0**-126, exact, 0.0) * 2.0**64, rounding[:2] or "rn")
+        small = (np.abs(exact) <= 2.0**-126) & (np.abs(larger) < 2.0**-62)
+        numbers = np.where(small, np.copysign(0.0, exact), numbers)
     if sat:
         numbers = np.where(np.isnan(numbers) | (numbers <= 0), 0.0, np.minimum(numbers, 1.0))
     return numbers
@@ -220,8 +223,6 @@ def _wrong_small(
         return f"{dtype} from {atype} needs rounding: {' or '.join(roundings)}"
     if satfinite not in saturates:
         return f"{dtype} from {atype} {'always has satfinite=True' if True in saturates else 'has no satfinite'}"
-    if dtype == "tf32" and satfinite and rounding != "rna":
-        return "tf32 has satfinite where it is rounded by rna"
     if relu and not (rectifies and rounding != "rna"):
         return f"{dtype} from {atype} rounded by {rounding} has no relu"
     return None

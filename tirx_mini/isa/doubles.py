@@ -45,11 +45,19 @@ def _compute(function: Callable[..., Any], rounding: str, *values: Any) -> Any:
             out[place] = _rounded(exact, rounding)
             continue
         with np.errstate(all="ignore"):  # special values, and zeros, whose sign is that of IEEE 754
-            out[place] = function(*map(np.float64, numbers))
+            out[place] = function(*map(np.float64, _without_overflow(numbers)))
         if rounding == "rm" and out[place] == 0 and _opposite(function, numbers):
             out[place] = -0.0
     varies = any(isinstance(value, np.ndarray) and value.ndim for value in values)
     return out if varies else np.float64(out[0])
+
+
+def _without_overflow(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the operands of a fused product with smaller finite factors, if the third one is not finite."""
+    finite = tuple(map(math.isfinite, numbers))
+    if finite == (True, True, False):
+        return math.copysign(1, numbers[0]), math.copysign(1, numbers[1]), numbers[2]
+    return numbers
 
 
 def _opposite(function: Callable[..., object], numbers: tuple[float, ...]) -> bool:

@@ -79,7 +79,7 @@ def fence_proxy_tensormap_release(
     gpu: Machine, thread: Thread, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
 ) -> None:
     """Release the thread's writes to tensor maps, for an acquire of the tensormap proxy."""
-    gpu.fence_memory(thread, "release", scope)
+    gpu.fence_tensormap(thread, "release", scope, None)
 
 
 @instruction(
@@ -91,7 +91,7 @@ def fence_proxy_tensormap_acquire(
     gpu: Machine, thread: Thread, tensor_map: GlobalAddress, *, scope: Literal["cta", "cluster", "gpu", "sys"] = "gpu"
 ) -> None:
     """Acquire released writes to the 128 bytes of a tensor map, for the copies that use it."""
-    gpu.fence_memory(thread, "acquire", scope)
+    gpu.fence_tensormap(thread, "acquire", scope, tensor_map)
 
 
 @instruction("membar.{level};", name="membar", issued_by=Scope.THREAD, min_sm=70, isa="membar/fence", cost="sync")

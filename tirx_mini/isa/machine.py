@@ -222,10 +222,14 @@ class ThreadVerbs(Protocol[RegistersT]):
         ...
 
     def multiply_matrices(
-        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct, /
+        self, d: RegistersT, a: RegistersT, b: RegistersT, c: RegistersT | None, product: WarpProduct,
+        metadata: int | np.ndarray = 0, /,
     ) -> None:
-        """Execute mma: multiply the fragments of A and B, add C (zeros for None), and set D."""
-        ...
+        """Execute mma: multiply the fragments of A and B, add C (zeros for None), and set D.
+
+        metadata: of each lane, the places of the elements of a sparse A.
+        """
+        ...  # fmt: skip
 
     # -- order
 
@@ -315,10 +319,27 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
         """Update memory atomically in each active lane; return the old values. compare: for op = "cas"."""
         ...
 
+    def update_registers(
+        self, thread: ThreadT, access: MemoryAccess, address: Addresses, op: str, value: RegistersT,
+        compare: RegistersT | None, old: RegistersT | None, count: int, /,
+    ) -> None:
+        """Update adjacent elements atomically from `count` registers, which hold one or two elements each.
+
+        compare: for op = "cas", which compares all bits together. old: receives the old values.
+        """
+        ...  # fmt: skip
+
     def fence_memory(self, thread: ThreadT, sem: str, scope: str, /) -> None:
         """End an acquire pattern and begin a release pattern of the active lanes.
 
         sem: "acquire", "release", "acq_rel" or "sc" (PTX ISA: "Release and Acquire Patterns").
+        """
+        ...
+
+    def fence_tensormap(self, thread: ThreadT, sem: str, scope: str, address: int | None, /) -> None:
+        """Release changes of tensor maps to the tensormap proxy, or acquire those of the map at `address` for it.
+
+        sem: "release", with None for the address, or "acquire". It fences the generic proxy, too.
         """
         ...
 

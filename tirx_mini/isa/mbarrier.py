@@ -111,26 +111,38 @@ def mbarrier_arrive_expect_tx_state(gpu: Machine, thread: Thread, bar: MbarrierA
     return _arrived(barrier, thread, 1, barrier.parity(thread))
 
 
-_IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": ("release", "cluster"), "min_sm": 90}
+RemoteScope = Literal["", "cta", "cluster"]
+"""The scope of the release, .cta if omitted (PTX ISA: "mbarrier.arrive")."""
+_IN_CLUSTER: dict[str, Any] = {**_TOKEN, "implied": (), "min_sm": 90, "sparse": ("scope",)}
 
 
-@instruction(
-    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}];", name="mbarrier.arrive.cluster", **_IN_CLUSTER
-)
-def mbarrier_arrive_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress) -> None:
-    """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`)."""
-    gpu.release_before(thread, "cluster")
+def _in_cluster(operands: str = "") -> Callable[[str], str]:
+    """Return the PTX of an arrival at a cluster address, with the written scope of its release."""
+    return lambda scope: f"mbarrier.arrive{_release(scope)}.shared::cluster.b64 _, [{{bar}}]{operands};"
+
+
+def _release(scope: str) -> str:
+    return f".release.{scope}" if scope else ""
+
+
+@instruction(_in_cluster(), name="mbarrier.arrive.cluster", **_IN_CLUSTER)
+def mbarrier_arrive_cluster(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, *, scope: RemoteScope = "cluster"
+) -> None:
+    """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`).
+
+    scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
+    """
+    gpu.release_before(thread, scope)
     gpu.mbarrier(thread, bar).arrive(thread, thread.mask.count)
 
 
-@instruction(
-    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [{bar}], {count};",
-    name="mbarrier.arrive.count.cluster",
-    **_IN_CLUSTER,
-)
-def mbarrier_arrive_count_cluster(gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32) -> None:
+@instruction(_in_cluster(", {count}"), name="mbarrier.arrive.count.cluster", **_IN_CLUSTER)
+def mbarrier_arrive_count_cluster(
+    gpu: Machine, thread: Thread, bar: MbarrierAddress, count: u32, *, scope: RemoteScope = "cluster"
+) -> None:
     """Arrive as `mbarrier.arrive.cluster`, `count` times."""
-    gpu.release_before(thread, "cluster")
+    gpu.release_before(thread, scope)
     gpu.mbarrier(thread, bar).arrive(thread, count * thread.mask.count)
 
 
@@ -236,18 +248,13 @@ def _remote(operation: str, operands: str = "") -> Callable[[str], str]:
     """Return the PTX of an arrival at another CTA's barrier, with the written scope of its release."""
 
     def text(scope: str) -> str:
-        release = f".release.{scope}" if scope else ""
         return f"""{{
     .reg .b32 remote;
     @{{pred}} mapa.shared::cluster.u32 remote, {{bar}}, {{cta_id}};
-    @{{pred}} {operation}{release}.shared::cluster.b64 _, [remote]{operands};
+    @{{pred}} {operation}{_release(scope)}.shared::cluster.b64 _, [remote]{operands};
 }}"""
 
     return text
-
-
-RemoteScope = Literal["", "cta", "cluster"]
-"""The scope of the release, .cta if omitted (PTX ISA: "mbarrier.arrive")."""
 
 
 @instruction(

@@ -44,9 +44,10 @@ def access(
     return MemoryAccess(_held(type, returned), sem or "weak", scope or "sys", space, words, nc, kept)
 
 
-def _atomic(sem: str, scope: str, space: str, type: str, returned: str = "") -> MemoryAccess:
-    """Return the description of an atomic operation, by default relaxed at the scope of the GPU."""
-    return MemoryAccess(_held(type, returned), sem or "relaxed", scope or "gpu", space, 1)
+def _atomic(sem: str, scope: str, space: str, type: str, returned: str | None = None) -> MemoryAccess:
+    """Return the description of an atomic operation, by default relaxed and of the GPU; without `returned`, of red."""
+    held = _held(type, returned or "")
+    return MemoryAccess(held, sem or "relaxed", scope or "gpu", space, 1, returns=returned is not None)
 
 
 def _held(type: str, returned: str) -> str:
@@ -331,7 +332,7 @@ def atom_cas(
     value: typed_value,
     *,
     returned: str = "",
-    type: Literal["", "b32", "b64", "u32", "u64", "s32", "s64"] = "",
+    type: Literal["", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"] = "",
     sem: Literal["", "relaxed", "acquire", "release", "acq_rel"] = "",
     scope: InScope = "",
     space: Space = "global",

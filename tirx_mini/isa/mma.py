@@ -44,19 +44,21 @@ _FORMS: Mapping[tuple[str, ...], tuple[tuple[int, ...], tuple[str, ...]]] = {
 """The valid combinations of A and B types, with their depths and the types of C and D."""
 
 
-def _sizes(shape: str) -> tuple[int, int, int]:
+def sizes(shape: str) -> tuple[int, int, int]:
+    """Return m, n and k of a shape."""
     m, n, k = map(int, re.findall(r"\d+", shape))
     return m, n, k
 
 
-def _bits(kind: str) -> int:
+def bits_of(kind: str) -> int:
+    """Return the width in bits of an element type."""
     return DataType(DTYPES[kind]).bits
 
 
 def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, **_: object) -> Mapping[str, int]:
-    m, n, k = _sizes(shape)
+    m, n, k = sizes(shape)
     elements = {"d": (m * n, d_type), "a": (m * k, a_type), "b": (n * k, b_type), "c": (m * n, c_type)}
-    return {name: max(1, count * _bits(kind) // 1024) for name, (count, kind) in elements.items()}
+    return {name: max(1, count * bits_of(kind) // 1024) for name, (count, kind) in elements.items()}
 
 
 def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
@@ -67,19 +69,21 @@ def _wrong(operands: Sequence[Expr], **attrs: Any) -> str | None:
         return f"A of type {a} and B of type {b} do not go together"
     if c != d or d not in sums:
         return f"C and D have the same type, {' or '.join(sums)} where A is of type {a}; they are {c} and {d}"
-    if _sizes(shape)[2] not in depths:
+    if sizes(shape)[2] not in depths:
         return f"{shape} is not a shape of {a}; {' and '.join(f'm16n8k{k}' for k in depths)} are"
     if attrs["satfinite"] and a not in _BYTES:
         return "satfinite is for A and B of type s8 and u8"
-    return _wrong_registers(operands, attrs)
+    return wrong_registers(operands, attrs, _registers(**attrs))
 
 
-def _wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any]) -> str | None:
-    counts = _registers(**attrs)
+def wrong_registers(
+    operands: Sequence[Expr], attrs: Mapping[str, object], counts: Mapping[str, int]
+) -> str | None:
+    """Return the error in the dtypes of register operands. counts: the registers of each, in order."""
     one_each = len(operands) > len(counts)
     names = [name for name, count in counts.items() for _ in range(count if one_each else 1)]
     for name, pointer in zip(names, operands, strict=False):
-        kind = attrs[f"{name}_type"]
+        kind = str(attrs[f"{name}_type"])
         if isinstance(pointer, AddressOf) and not _holds(pointer.buffer.dtype, kind):
             return f"{name} is a fragment of {kind}, but {pointer.buffer.name} has elements of {pointer.buffer.dtype}"
     return None
@@ -87,7 +91,7 @@ def _wrong_registers(operands: Sequence[Expr], attrs: Mapping[str, Any]) -> str 
 
 def _holds(dtype: DataType, kind: str) -> bool:
     """Return whether registers of a dtype can hold fragments of a PTX type, as this type or as bits."""
-    return dtype == DTYPES[kind] or (dtype.is_integer and (dtype.bits == 32 or _bits(kind) != 8))
+    return dtype == DTYPES[kind] or (dtype.is_integer and (dtype.bits == 32 or bits_of(kind) != 8))
 
 
 _MMA = "mma.sync.aligned.{shape}.{a_layout}.{b_layout}{.satfinite}.{d_type}.{a_type}.{b_type}.{c_type}"
@@ -105,7 +109,7 @@ def _with_zeros(d_type: str, **_: object) -> str:
 @lru_cache(maxsize=256)
 def _product(shape: str, a_type: str, b_type: str, d_type: str, satfinite: bool) -> WarpProduct:
     """Return the product of one instruction, shared for equal modifiers."""
-    m, n, k = _sizes(shape)
+    m, n, k = sizes(shape)
     return WarpProduct(m, n, k, DTYPES[a_type], DTYPES[b_type], DTYPES[d_type], bool(satfinite))
 
 

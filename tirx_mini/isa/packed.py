@@ -18,7 +18,9 @@ from .operands import f32, u32, u64
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """The rounding modes: to nearest with ties to even, towards zero, down, and up."""
-_SMALLEST = np.finfo(np.float32).tiny
+_SMALLEST = 2.0**-126
+_SCALE = 2.0**64
+"""A factor by which subnormal numbers become normal ones."""
 _FACTS: dict[str, Any] = {
     "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "implied": ("rn",),
 }  # fmt: skip
@@ -47,10 +49,19 @@ def _sum(x: Any, y: Any, rounding: str) -> Any:
 
 
 def _compute(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
-    """Apply `function` to float32 values and round the result once."""
+    """Apply `function` to float32 values and round the result once, with `ftz` as on a chip.
+
+    A result is flushed where it is subnormal after rounding to 24 bits with any exponent (seen on an H200).
+    """
     flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
     with np.errstate(all="ignore"):
-        return _flushed(_rounded(function(*flushed), rounding), ftz).astype(np.float32)[()]
+        exact: Any = function(*flushed)
+        near = _rounded(exact, rounding)
+        if ftz:
+            larger = _rounded(np.where(np.abs(exact) <= _SMALLEST, exact, 0.0) * _SCALE, rounding)
+            small = (np.abs(exact) <= _SMALLEST) & (np.abs(larger) < _SMALLEST * _SCALE)
+            near = where(small, np.copysign(np.float32(0), near), near)
+        return np.asarray(near, np.float32)[()]
 
 
 def _flushed(value: Any, ftz: bool) -> np.ndarray:

@@ -16,6 +16,7 @@ class MemoryAccess:
     """An access with a memory order. dtype: of each of its `words`, which lie side by side. sem: "weak", "volatile",
     "relaxed", "acquire", "release" or "acq_rel". scope: "cta", "cluster", "gpu" or "sys". space: as PTX names it.
     nc: of a load, whether it takes the path for memory that nobody writes; allocates: whether its line is kept there.
+    returns: of an atomic operation, whether the thread waits for the old value.
     """
 
     dtype: str
@@ -25,6 +26,7 @@ class MemoryAccess:
     words: int
     nc: bool = False
     allocates: bool = True
+    returns: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class WgmmaProduct:
 class WarpProduct:
     """The product of an mma: D [m, n] = A [m, k] B [k, n] (+ C). a, b, d: the dtypes of the elements of A, of B, and of
     C and D; A and B of "float32" are tf32. satfinite: whether integers stay in their range instead of wrapping.
+    selector: of a sparse A, the group of lanes in each quad that hold its metadata; None for a dense one.
     """
 
     m: int
@@ -59,6 +62,7 @@ class WarpProduct:
     b: str
     d: str
     satfinite: bool = False
+    selector: int | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from .packed import Rounding
 _FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
 _SHAPES: dict[Any, tuple[int, int, int]] = {np.float32: (24, -149, 128), np.float64: (53, -1074, 1024)}
 """The significand bits, smallest exponent and infinity exponent of a format."""
+_SMALLEST, _SCALE = Fraction(1, 1 << 126), 1 << 64
+"""The smallest normal number of float32, and a factor by which subnormal numbers become normal ones."""
 _DIGITS = 2 * 1100
 """The fractional bits of a root, more than any format has."""
 
@@ -54,14 +56,23 @@ def _root(value: Fraction) -> Fraction:
     return Fraction(2 * whole + (whole * whole != scaled), value.denominator << (_DIGITS + 1))
 
 
-def _compute(exact: Callable[..., Fraction], usual: Callable[..., Any], kind: Any, rounding: str, *values: Any) -> Any:
-    """Apply `exact` to operands with an exact result, and NumPy's `usual` to zeros, infinities and NaN."""
+def _compute(
+    exact: Callable[..., Fraction], usual: Callable[..., Any], kind: Any, rounding: str, *values: Any, ftz: bool = False
+) -> Any:
+    """Apply `exact` to operands with an exact result, and NumPy's `usual` to zeros, infinities and NaN.
+
+    ftz: whether a float32 result that is subnormal becomes a zero of the same sign. It is so where rounding to 24 bits
+    with any exponent leaves it below the normal numbers, as on a chip.
+    """
     columns = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, kind)) for value in values))
     out = np.empty(columns[0].shape, kind)
     for place, numbers in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         plain = all(math.isfinite(number) and number for number in numbers)
         if plain and (exact is not _root or numbers[0] > 0):
-            out[place] = _rounded(exact(*map(Fraction, numbers)), kind, rounding)
+            value = exact(*map(Fraction, numbers))
+            small = ftz and abs(value) < _SMALLEST
+            small = small and abs(_rounded(value * _SCALE, kind, rounding)) < _SMALLEST * _SCALE
+            out[place] = math.copysign(0.0, value) if small else _rounded(value, kind, rounding)
             continue
         with np.errstate(all="ignore"):
             out[place] = usual(*map(kind, numbers))
@@ -74,8 +85,7 @@ def _single(
 ) -> Any:
     """Apply `exact` or `usual` in float32, optionally flushing subnormal numbers to zero."""
     given = [flushed(np.asarray(value, np.float32)) for value in values] if ftz else values
-    result = _compute(exact, usual, np.float32, rounding, *given)
-    return flushed(result) if ftz else result
+    return _compute(exact, usual, np.float32, rounding, *given, ftz=ftz)
 
 
 def _reciprocal(a: Any) -> Any:

@@ -237,7 +237,7 @@ def _exponent(a: Expr) -> tuple[Expr, Expr, int]:
 
 
 def _property(word: str) -> Unary:
-    """Return a function that tests a property of a float (testp)."""
+    """Return a function that tests a property of a float (testp); zeros are normal."""
 
     def held(a: Expr) -> Expr:
         exponent, fraction, most = _exponent(a)
@@ -249,7 +249,7 @@ def _property(word: str) -> Unary:
             "infinite": binary("and", last, none),
             "number": unary("not", binary("and", last, unary("not", none))),
             "notanumber": binary("and", last, unary("not", none)),
-            "normal": unary("not", binary("or", last, first)),
+            "normal": unary("not", binary("or", last, binary("and", first, unary("not", none)))),
             "subnormal": binary("and", first, unary("not", none)),
         }[word]
 

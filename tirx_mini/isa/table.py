@@ -15,6 +15,7 @@ from . import (
     bits,
     cp_async,
     cvt,
+    cvt_stochastic,
     debug,
     doubles,
     fence,
@@ -27,7 +28,9 @@ from . import (
     mbarrier,
     memory,
     memory_special,
+    memory_vectors,
     mma,
+    mma_sparse,
     multicast,
     opaque,
     packed,
@@ -49,9 +52,9 @@ from .names import COURSE
 from .operands import BadCombination, OtherSignature
 
 FAMILIES = (
-    memory, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits, library, packed,
-    doubles, roots, cvt, tma, tensormap, cp_async, matrix, mma, wgmma, tcgen05, tcgen05_forms, tcgen05_scaled,
-    multicast, launch_control, timer, debug, opaque,
+    memory, memory_vectors, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits,
+    library, packed, doubles, roots, cvt, cvt_stochastic, tma, tensormap, cp_async, matrix, mma, mma_sparse, wgmma,
+    tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer, debug, opaque,
 )  # fmt: skip
 """The instruction modules, in table order."""
 

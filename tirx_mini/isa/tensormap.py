@@ -155,4 +155,4 @@ def tensormap_cp_fenceproxy(
     for place in range(0, TENSOR_MAP_BYTES, 8):
         word = gpu.load_memory(thread, access("weak", "", "shared::cta", "b64"), src + place)
         gpu.store_memory(thread, access("weak", "", "global", "b64"), dst + place, (word,))
-    gpu.fence_memory(thread, "release", scope)
+    gpu.fence_tensormap(thread, "release", scope, None)

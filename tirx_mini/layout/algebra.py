@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tirx_mini.distinct import distinct
+
 from .arith import Coord
 from .axis import Axis, LayoutError, m
 from .spec import Iter, S, Spec, coalesce, still, unravel
@@ -113,4 +115,4 @@ def _axis_injective(iters: list[Iter]) -> bool:
     places = np.zeros(1, dtype=np.int64)
     for it in iters:
         places = np.add.outer(places, np.arange(it.extent) * it.stride).reshape(-1)
-    return np.unique(places).size == places.size
+    return distinct(places).size == places.size

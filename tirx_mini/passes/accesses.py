@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-import numpy as np
-
+from tirx_mini.distinct import distinct
 from tirx_mini.ir import (
     AddressOf,
     Buffer,
@@ -114,7 +113,7 @@ class SharedUses:
         return frozenset(
             (access.buffer, dim, table.tobytes())
             for dim, table in tables
-            if table is not None and len(np.unique(table)) == len(table)
+            if table is not None and len(distinct(table)) == len(table)
         )
 
 

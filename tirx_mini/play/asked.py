@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from tirx_mini.course import Constant, Shape
+from tirx_mini.course import Constant, LaunchText, Shape
 from tirx_mini.hardware import DEFAULT_GPU, GPUS
 from tirx_mini.records import dataclass, replace
 
@@ -13,6 +14,10 @@ from .simulating import RUNS, STAGES
 
 MOST_SIZE = 16_384
 _MOST_CONSTANTS = 100
+_CPP_NAME = re.compile(r"[\w:<>,*&()$. -]{0,300}")
+"""The name of a launched kernel, as in "reduce" or "scale<float, 4>"."""
+_MOST_SMEM = 1 << 20
+_LAUNCH = ("args", "grid", "block", "cluster")
 
 
 class BadRequest(ValueError):
@@ -24,8 +29,8 @@ class RunRequest:
     """A run that the page asks for.
 
     shape: None for a kernel that takes none. course: whether findings are told step by step. drill: the one that the
-    text repairs, or "". asked: whether the user has asked for this run, and not only typed. modules: the names of those
-    beside the file that the page has opened.
+    text repairs, or "". asked: whether the user has asked for this run, and not only typed. modules: those beside the
+    file that the page has opened, by place. launch: of a kernel that a launch describes, else None.
     """
 
     text: str
@@ -39,6 +44,7 @@ class RunRequest:
     drill: str
     asked: bool
     modules: tuple[str, ...] = ()
+    launch: LaunchText | None = None
 
     def at(self, kernel: str, shape: Shape, gpu: str, sms: int | None) -> RunRequest:
         """Return the run of another problem in course mode, with the kernel's own constants."""
@@ -47,8 +53,8 @@ class RunRequest:
 
 def run_request(data: Mapping[str, Any]) -> RunRequest:
     """Return the body of ``/run``. Raises `BadRequest`."""
-    kernel = text_of(data, "kernel")
-    if not kernel.isidentifier():
+    kernel, launch = text_of(data, "kernel"), _launch(data.get("launch"))
+    if not (kernel.isidentifier() if launch is None else _CPP_NAME.fullmatch(kernel)):
         raise BadRequest(f"{kernel!r} is not the name of a kernel")
     gpu = data.get("gpu", DEFAULT_GPU)
     if not isinstance(gpu, str) or gpu not in GPUS:
@@ -60,7 +66,7 @@ def run_request(data: Mapping[str, Any]) -> RunRequest:
     return RunRequest(
         text_of(data, "text"), kernel, _shape(data.get("sizes")), _constants(data.get("constants") or {}), gpu,
         None if sms is None else _whole("sms", sms, GPUS[gpu].sms), frozenset(want), data.get("course") is True,
-        text_of(data, "drill", ""), data.get("asked") is True, _names(data.get("modules")),
+        text_of(data, "drill", ""), data.get("asked") is True, _names(data.get("modules")), launch,
     )  # fmt: skip
 
 
@@ -99,6 +105,16 @@ def _shape(sizes: object) -> Shape | None:
         raise BadRequest("sizes is not an object with m, n and k")
     m, n, k = (_whole(f"the size {name}", sizes.get(name), MOST_SIZE) for name in "mnk")
     return m, n, k
+
+
+def _launch(given: object) -> LaunchText | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise BadRequest(f"launch is not an object with {', '.join(_LAUNCH)} and smem")
+    args, *extents = (" ".join(text_of(given, name, "").split()) for name in _LAUNCH)
+    grid, block, cluster = (text.replace(" ", "") for text in extents)
+    return LaunchText(args, grid, block, cluster, whole_of({"smem": 0, **given}, "smem", _MOST_SMEM, 0))
 
 
 def _names(given: object) -> tuple[str, ...]:

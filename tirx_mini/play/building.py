@@ -37,7 +37,7 @@ class Job:
 
     shape: None for a kernel without a factory.
     codes: statements for open TODOs, by the line of the `...`.
-    modules: the texts of modules that it may import, by name.
+    modules: the texts of modules that it may import, by place, as in "helpers/tiles".
     """
 
     text: str
@@ -139,8 +139,8 @@ class Builders:
 
     def files(self, modules: Iterable[str]) -> dict[str, str]:
         """Return the names for pages of the text's file and of modules, by their names in the sandbox."""
-        beside = (self.path.with_name(f"{name}.py") for name in modules)
-        return {str(path): path.name for path in (self.path, *beside)}
+        names = (self.path.name, *(f"{place}.py" for place in modules))
+        return {str(self.path.parent / name): name for name in names}
 
     def process(self, text: str) -> LockedProcess:
         """Return a process for a text. Raises `SandboxError` if none starts."""
@@ -159,4 +159,4 @@ class Builders:
         self._spares.close()
 
     def _started(self) -> LockedProcess:
-        return self._sandbox.start(_LIMITS, self.path)
+        return self._sandbox.start(_LIMITS, self.path, warm=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from tirx_mini.diagnose import Finding
 from tirx_mini.ir import Span
+from tirx_mini.records import replace
 from tirx_mini.report import WIDTH, finding_page, plain
 from tirx_mini.saved import ELSEWHERE
 
@@ -62,19 +64,28 @@ def syntax_data(error: Exception) -> Data:
     return refusal_data({**dict(zip(_PLACES, places, strict=True)), "text": title}, title)
 
 
-def _place(span: Span | None, file: str) -> dict[str, int]:
-    if span is None or span.user.file != file:
-        return dict.fromkeys(_PLACES, 0)
+def _seen(span: Span, file: str) -> Span:
+    """Return the user's place. In a header of a toolkit, which has a path, it is that of the call in the text."""
     user = span.user
-    numbers = user.line, user.column + 1, user.end_line or user.line, user.end_column + 1
+    if not Path(user.file).is_absolute():
+        return user
+    called = next((each for each in span.chain() if each.file == file), None)
+    return called or replace(user, file=Path(user.file).name)
+
+
+def _place(span: Span | None, file: str) -> dict[str, int]:
+    user = None if span is None else _seen(span, file)
+    if user is None or user.file != file:
+        return dict.fromkeys(_PLACES, 0)
+    end = user.end_column + 1 if user.end_line else 0  # line information of a compiler names no end
+    numbers = user.line, user.column + 1, user.end_line or user.line, end
     return dict(zip(_PLACES, numbers, strict=True))
 
 
 def _where(span: Span | None, file: str) -> str:
     """Return the place of a span in a module, else ""."""
-    if span is None or span.user.file in (file, ELSEWHERE):
-        return ""
-    return f"{span.user.file}:{span.user.line}"
+    user = None if span is None else _seen(span, file)
+    return "" if user is None or user.file in (file, ELSEWHERE) else f"{user.file}:{user.line}"
 
 
 def _line_of(line: object, file: object, modules: Collection[str]) -> Data:
@@ -86,7 +97,8 @@ def _line_of(line: object, file: object, modules: Collection[str]) -> Data:
 
 
 def _line(span: Span | None, file: str) -> int:
-    return span.user.line if span is not None and span.user.file == file else 0
+    user = None if span is None else _seen(span, file)
+    return 0 if user is None or user.file != file else user.line
 
 
 def _number(value: object) -> int:

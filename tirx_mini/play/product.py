@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tirx_mini.foreign import language_of
 from tirx_mini.ir import PrimFunc
-from tirx_mini.report import exact_product, product_error, product_shape
+from tirx_mini.report import Multiply, exact_product, product_error, product_shape
 
 from .findings import Data
 
@@ -18,12 +18,17 @@ TILE = (128, 128)
 _MOST_WORST = 4
 
 
-def product_event(kernel: PrimFunc, arguments: Sequence[npt.NDArray]) -> Data | None:
-    """Return the event on D, a state for each tile row by row; None for a kernel that computes no D = A @ B.T."""
+def product_event(
+    kernel: PrimFunc, arguments: Sequence[npt.NDArray], product: Multiply = exact_product
+) -> Data | None:
+    """Return the event on D, a state for each tile row by row; None for a kernel that computes no D = A @ B.T.
+
+    product: what computes the exact one.
+    """
     if product_shape(kernel) is None or language_of(kernel.attrs):
         return None
     a, b, d = arguments
-    exact = exact_product(a, b)
+    exact = product(a, b)
     allowed = product_error(a, b, d, exact).allowed
     got = d.astype(np.float64)
     wrong = ~(np.abs(got - exact) <= allowed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from tirx_mini.course import KernelRef, Shape
+from tirx_mini.course import KernelRef, LaunchText, Shape
 from tirx_mini.files import write_whole
 
 from .asked import RunRequest
@@ -18,7 +18,7 @@ from .studio import Studio, sandbox_here
 
 def export_page(
     ref: KernelRef | None, path: Path, *, shape: Shape | None = None, size: int | None = None, gpu: str | None = None,
-    sms: int | None = None, fill: bool = True,
+    sms: int | None = None, fill: bool = True, launch: LaunchText | None = None,
 ) -> tuple[str, bool]:  # fmt: skip
     """Run a kernel, and write its page. Return the verdict in a line, and whether the kernel is right.
 
@@ -27,12 +27,15 @@ def export_page(
     source = Source.of(ref)
     text = source.read().text
     with tempfile.TemporaryDirectory() as folder:
-        studio = Studio(source, sandbox_here(), Path(folder), fill=fill)
+        studio = Studio(source, sandbox_here(), Path(folder), fill=fill, launch=launch, gpu=gpu)
         try:
-            name, shape = _chosen(text, source.kernel, shape, size)
-            modules = tuple(studio.modules.found(text))
-            chosen = gpu or source.ladder(text)
-            run = studio.runs.finished(RunRequest(text, name, shape, {}, chosen, sms, RUNS, False, "", True, modules))
+            if studio.language:
+                asked = studio.launch_request(text, RUNS)
+            else:
+                name, shape = _chosen(text, source.kernel, shape, size)
+                modules, chosen = tuple(studio.modules.found(text)), gpu or source.ladder(text)
+                asked = RunRequest(text, name, shape, {}, chosen, sms, RUNS, False, "", True, modules)
+            run = studio.runs.finished(asked)
             write_whole(path, studio.page_of(run))
         finally:
             studio.close()

@@ -6,8 +6,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from tirx_mini.course import Filled
+from tirx_mini.course import Filled, LaunchText
 from tirx_mini.records import dataclass, replace
 from tirx_mini.worker import ProcessEnded
 
@@ -19,6 +20,7 @@ from .events import failed_event
 from .filling import codes_of, filled_in, told, without_code
 from .findings import Data, syntax_data
 from .kernels import NO_PYTHON, constants_in
+from .launching import LaunchTask, launched
 from .modules import Modules
 from .simulating import SIMULATE_S, Part, Simulation, Simulators, Task
 from .spares import SparesClosed
@@ -38,12 +40,16 @@ Told = Callable[["Data | None"], None]
 class Texts:
     """Where the texts of runs belong.
 
-    file: the name of their file. modules: those beside it. fill: whether the reference's code stands for open TODOs.
+    path: of their file. modules: those beside it. fill: whether the reference's code stands for open TODOs.
     """
 
-    file: str
+    path: Path
     modules: Modules
     fill: bool = True
+
+    @property
+    def file(self) -> str:
+        return self.path.name
 
 
 class Run:
@@ -71,7 +77,10 @@ class Run:
             "event": "started", "run": self.number, "limits": {"build": BUILD_S, "simulate": SIMULATE_S},
         })  # fmt: skip
         try:
-            self._simulate(self._built(tell), tell)
+            if self.request.launch is not None:
+                self._launched(self.request.launch, tell)
+            else:
+                self._simulate(self._built(tell), tell)
         except NotBuilt as error:
             finding = told(error.finding, self._filled)
             self._tell(tell, failed_event("build", str(error), finding, error.kind))
@@ -100,6 +109,12 @@ class Run:
         """Return the events with these stages in the place of the run's own."""
         mine = [event for event in self.events if event["event"] != "stage"]
         return [*mine[:-1], *stages, *mine[-1:]]  # the last one is "done"
+
+    def _launched(self, launch: LaunchText, tell: Tell) -> None:
+        """Compile and simulate a text of another language in one process."""
+        asked = self.request
+        task = LaunchTask(asked.text, self._source.path, asked.kernel, launch, asked.gpu, asked.want)
+        self._simulation.run(task, lambda event: self._tell(tell, event), work=launched)
 
     def _built(self, tell: Tell) -> Built:
         asked, begun = self.request, time.monotonic()

@@ -21,7 +21,7 @@ from .asked import BadRequest, run_request, text_of
 from .assets import NONCE
 from .findings import Data, syntax_data
 from .guard import Guard, raw_path
-from .kernels import NO_PYTHON, kernels_in
+from .kernels import NO_PYTHON
 from .problems import PlayError
 from .source import Changed
 from .studio import Studio
@@ -94,7 +94,7 @@ class Server:
     async def _kernels(self, data: Mapping[str, Any]) -> Response:
         text = text_of(data, "text")
         try:
-            return JSONResponse({"kernels": kernels_in(text), "modules": self.studio.modules.found(text)})
+            return JSONResponse(self.studio.kernels(text))
         except NO_PYTHON as error:
             return JSONResponse({"error": syntax_data(error)})
 
@@ -115,7 +115,7 @@ class Server:
         )
 
     async def _run(self, data: Mapping[str, Any]) -> Response:
-        asked, fix = self.studio.teaching.fix(run_request(data))
+        asked, fix = self.studio.teaching.fix(self.studio.at_launch(run_request(data)))
         if not (self.studio.automatic or asked.asked):
             return _error(409, f"this text runs when you ask for it: {self.studio.missing[0]}")
         loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
-from tirx_mini.course import KernelRef
+from tirx_mini.course import KernelRef, LaunchText
 
 from .problems import PlayError
 from .server import Server
@@ -29,14 +29,14 @@ _FILE_S = 30.0
 
 def serve_page(
     ref: KernelRef | None, *, port: int = 0, hosts: Iterable[str] = (), browser: bool = True, fill: bool = True,
-    say: Callable[[str], None],
+    launch: LaunchText | None = None, gpu: str | None = None, say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Serve the page of a file until the process ends. The arguments and errors are those of `tirx_mini.play.serve`."""
     warnings.simplefilter("ignore", SyntaxWarning)  # of texts, which are parsed at each pause between keys
     source = Source.of(ref)
     at = listening(port)
     with tempfile.TemporaryDirectory() as folder:
-        studio = Studio(source, sandbox_here(), Path(folder), fill=fill)
+        studio = Studio(source, sandbox_here(), Path(folder), fill=fill, launch=launch, gpu=gpu)
         server = Server(studio)
         _, thread = served(server, at, hosts)
         address = address_of(server, at)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import psutil
 
@@ -24,7 +24,6 @@ from tirx_mini.course import (
     WatchShare,
     check_kernel,
     load_kernels,
-    make_arguments,
     outcome_of,
     shape_text,
     shares,
@@ -45,6 +44,7 @@ from .course_runs import DrillFix, fix_event, sealed
 from .events import bound_event, failed_event, timeline_event, verdict_event
 from .filling import stages_withheld
 from .findings import Data
+from .inputs import inputs
 from .product import product_event
 from .spares import Held, Spares
 
@@ -61,6 +61,8 @@ CLOCK = "clock"
 """The event of a child with the cycles of an execution without data; None if it has no end."""
 
 Tell = Callable[[Data], None]
+Work = Callable[[Any], Generator[Any, None, None]]
+Put = Callable[["Data | BaseException | None"], None]
 
 
 class Part(Enum):
@@ -129,8 +131,11 @@ class Simulation:
         self._simulators = simulators
         self._held: Held[Worker] = Held()
 
-    def run(self, task: Task, tell: Tell, limit_s: float = SIMULATE_S) -> None:
-        """Tell the events of a run. Raises `TimeoutError`, `ProcessEnded`, or an error of the process."""
+    def run(self, task: object, tell: Tell, limit_s: float = SIMULATE_S, work: Work | None = None) -> None:
+        """Tell the events of a run. Raises `TimeoutError`, `ProcessEnded`, or an error of the process.
+
+        work: what the process does for the task; `simulated` for a `Task`.
+        """
         worker = self._simulators.take()
         if not self._held.hold(worker):
             self._simulators.give_back(worker)
@@ -138,7 +143,7 @@ class Simulation:
         begun = time.monotonic()
         kept = False
         try:
-            worker.call(simulated, task, limit_s, tell)
+            worker.call(work or simulated, task, limit_s, tell)
             kept = time.monotonic() - begun < _LONG_S
         finally:
             if self._held.release() and kept:
@@ -179,13 +184,29 @@ def clocked(kernel: PrimFunc, spec: GpuSpec, watch: WatchShare | None = None) ->
 
 def simulated(task: Task) -> Generator[Any, None, None]:
     """Simulate a kernel, and yield its events, with the progress a few times a second."""
-    _limit_memory(task.memory_mb)
+    limit_memory(task.memory_mb)
     for file, text in {**task.modules, task.file: task.text}.items():
         remember_lines(file, text)
     yield None
+    yield from told_by(_Run(task))
+
+
+class Telling(Protocol):
+    """The work of a process, whose progress can be asked for meanwhile."""
+
+    def work(self, put: Put) -> None:
+        """Do it, and tell events; then an error, if there is one, and None."""
+        ...
+
+    def progress(self, seconds: float) -> Data:
+        """Return the event on what is being done."""
+        ...
+
+
+def told_by(run: Telling) -> Generator[Data, None, None]:
+    """Do some work in a thread, and yield its events, with the progress a few times a second."""
     begun = time.monotonic()
     events: queue.SimpleQueue[Data | BaseException | None] = queue.SimpleQueue()
-    run = _Run(task, events.put)
     threading.Thread(target=run.work, args=(events.put,), daemon=True).start()
     while True:
         try:
@@ -199,7 +220,8 @@ def simulated(task: Task) -> Generator[Any, None, None]:
         yield event
 
 
-def _limit_memory(memory_mb: int) -> None:
+def limit_memory(memory_mb: int) -> None:
+    """Limit the address space of this process."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # Windows; a limit that is lower already
         import resource
 
@@ -208,8 +230,9 @@ def _limit_memory(memory_mb: int) -> None:
 
 
 class _Run:
-    def __init__(self, task: Task, tell: Tell) -> None:
-        self._task, self._tell = task, tell
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._tell: Tell = lambda _: None
         self._share: Callable[[], float] | None = None
         self._doing = "preparing the simulation"
 
@@ -217,7 +240,8 @@ class _Run:
         share = None if self._share is None else min(1.0, self._share())
         return {"event": "progress", "fraction": share, "seconds": seconds, "text": self._doing}
 
-    def work(self, put: Callable[[Data | BaseException | None], None]) -> None:
+    def work(self, put: Put) -> None:
+        self._tell = put
         try:
             self._work()
         except MemoryError:
@@ -255,10 +279,10 @@ class _Run:
                 if checked.report.cycles is not None:
                     self._tell_time(checked, spec, kernel)
                 return
-            arguments = make_arguments(kernel)
+            arguments = inputs().arguments(kernel)
             checked = self._named(check_kernel(
                 kernel, gpu=spec, trace=part is not Part.VERDICT, single=part is not Part.VERDICT, watch=self._watch,
-                arguments=arguments,
+                arguments=arguments, product=inputs().product,
             ))  # fmt: skip
         except (TirxError, ValueError) as error:
             self._tell(failed_event("simulate", str(error).partition("\n")[0], kind="refused"))
@@ -274,14 +298,14 @@ class _Run:
         if task.sealed:
             return self._tell_sealed(checked, kernel, arguments, verdict)
         self._tell(verdict)
-        product = product_event(kernel, arguments) if "product" in task.want else None
+        product = product_event(kernel, arguments, inputs().product) if "product" in task.want else None
         if product is not None:
             self._tell(product)
 
     def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], verdict: Data) -> None:
         """Tell what a GPU shows, and what judges the repair of a drill."""
         task, found = self._task, outcome_of(checked, kernel, arguments)
-        product = product_event(kernel, arguments)
+        product = product_event(kernel, arguments, inputs().product)
         self._tell(sealed(found, product, verdict, task.file))
         if product is not None and "product" in task.want:
             self._tell(product)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from tirx_mini.ir import Buffer, BufferLoad, BufferStore, PrimFunc, Region, Span
 from tirx_mini.records import dataclass
 
 from .mismatch import Mismatch, explain_mismatch
+
+Multiply = Callable[[npt.NDArray, npt.NDArray], npt.NDArray[np.float64]]
+"""A function as `exact_product`."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,18 @@ def product_error(
 
 def wrong_product(
     kernel: PrimFunc, a: npt.NDArray, b: npt.NDArray, d: npt.NDArray, unwritten: Sequence[str] = (),
-    reasons: Sequence[tuple[str, Span | None]] = (),
+    reasons: Sequence[tuple[str, Span | None]] = (), exact: npt.NDArray[np.float64] | None = None,
 ) -> Finding | None:
     """Return a finding about the extent, location and pattern of the errors in d; None if d is a @ b.T.
 
     unwritten: sentences about unwritten parts. reasons: mistakes that the program shows, with their locations.
+    exact: as in `product_error`.
     """
-    error = product_error(a, b, d)
+    exact = exact_product(a, b) if exact is None else exact
+    error = product_error(a, b, d, exact)
     if error.ok:
         return None
-    want = exact_product(a, b).astype(np.float32)
+    want = exact.astype(np.float32)
     arrays = (d.astype(np.float32), want, a.astype(np.float32), b.astype(np.float32))
     mismatch = explain_mismatch(*arrays, rtol=0.0, atol=error.allowed)
     return wrong_result(mismatch, kernel, unwritten, reasons)

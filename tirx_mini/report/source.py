@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tirx_mini.ir import Span, excerpt, file_label
+
+_TOOLKIT = re.compile(r"/.*/(?:nvidia|cuda)[^/]*/(?:.*/)?include/(.+)")
 
 
 def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
@@ -38,8 +41,14 @@ def line_number(span: Span | None) -> str:
 
 
 def file_name(span: Span) -> str:
-    """Return the file path, relative to the working directory if possible; for a notebook, the cell."""
+    """Return the file path, relative to the working directory if possible; for a notebook, the cell.
+
+    A header of CUDA has the name by which a text includes it.
+    """
     path, label = Path(span.file), file_label(span.file)
+    header = _TOOLKIT.match(path.as_posix())
+    if header is not None:
+        return header[1]
     inside = label == span.file and path.is_relative_to(Path.cwd())
     return str(path.relative_to(Path.cwd())) if inside else label
 

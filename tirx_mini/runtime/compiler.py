@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tirx_mini.codegen import CudaSource
+from tirx_mini.codegen import GENERATED, CudaSource
 from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import dataclass
 
@@ -189,7 +189,7 @@ def _translated(source: CudaSource, log: str, flags: tuple[str, ...], arch: str)
 
 def _error(who: str, what: str, source: CudaSource, file: str, line: int) -> TirxError:
     lines = source.text.splitlines()
-    if Path(file).name != FILE_NAME:  # with `#line` directives the compiler reports the kernel's source itself
+    if Path(file).name not in (FILE_NAME, GENERATED):  # with `#line` directives, the kernel's source itself
         return TirxError(f"{who} rejects this: {what}", Span(file, line) if line else None)
     notes = ((f"it became the CUDA C++: {lines[line - 1].strip()}", None),) if 0 < line <= len(lines) else ()
     return TirxError(f"{who} rejects this: {what}", source.span_at(line), notes=notes)

@@ -18,6 +18,7 @@ from .imports import preload, remember_lines
 from .limits import Limits
 from .lock import lock
 from .refusal import innermost_line, refusal_of
+from .warming import warm_up
 
 MOST_REQUEST = 16 << 20
 MOST_PAGE = 16_000
@@ -31,7 +32,7 @@ def main() -> None:
     """Serve requests until the parent closes its end."""
     requests, answers = _descriptors()
     config = json.loads(read_frame(requests, MOST_REQUEST))
-    builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]))
+    builder = None if config["probe"] else _Builder(Path(config["file"]), Path(config["utils"]), config["warm"])
     held = lock(config["locks"], Limits(**config["limits"]))
     write_frame(answers, json.dumps({"held": held}).encode())
     write_frame(answers, b"")
@@ -65,7 +66,7 @@ class _Builder:
     The file is read before the process is locked, and executed after that.
     """
 
-    def __init__(self, file: Path, utils: Path) -> None:
+    def __init__(self, file: Path, utils: Path, warm: bool = False) -> None:
         self._source = file.read_bytes()
         gate = preload(self._source, utils)
         from tirx_mini.arguments import ArgumentError
@@ -74,6 +75,8 @@ class _Builder:
         from tirx_mini.saved import save_json
         from tirx_mini.script import StandIn
 
+        if warm:
+            warm_up()
         remember_lines(str(file), self._source.decode("utf-8-sig", "replace"))
         gate.close(str(file))
         self._gate = gate
@@ -106,13 +109,14 @@ class _Builder:
     def _made_of_text(self, request: Mapping[str, Any]) -> Answer:
         """Respond to "text", "name", "shape", "constants" and "sms", with "codes" and "modules" if any.
 
-        codes: statements for open TODOs, by the line of the `...`. modules: texts beside the file, by name. The text of
-        a refusal is that of `refusal_of`.
+        codes: statements for open TODOs, by the line of the `...`. modules: texts beside the file, as for `Gate.admit`.
+        The text of a refusal is that of `refusal_of`.
         """
-        files = {str(self._file.with_name(f"{name}.py")): text for name, text in request.get("modules", {}).items()}
+        modules = request.get("modules", {})
+        files = {str(self._file.parent / f"{place}.py"): text for place, text in modules.items()}
         try:
             remember_lines(str(self._file), request["text"])
-            self._gate.admit(files)
+            self._gate.admit(modules, self._file.parent)
             kernel = self._load_one(
                 self._reference(self._file, request["name"]), shape=request["shape"] and tuple(request["shape"]),
                 sms=request["sms"], constants=request["constants"], source=request["text"].encode(),

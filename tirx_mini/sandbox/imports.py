@@ -18,6 +18,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from tirx_mini.foreign import Absent, AbsentModule, Frontend, frontends, resolve
 
@@ -87,6 +88,14 @@ def _imports(package: str, source: bytes) -> bool:
     return re.search(pattern.encode(), source, re.MULTILINE) is not None
 
 
+class _Beside(NamedTuple):
+    """A module beside a hand-in. file: "" for a folder that is a package without a file."""
+
+    file: str
+    text: str
+    is_package: bool
+
+
 class Gate(MetaPathFinder, Loader):
     """Refuses further imports. Modules of `ABSENT` and missing subpackages of tirx_mini become stand-ins.
 
@@ -95,7 +104,7 @@ class Gate(MetaPathFinder, Loader):
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = frozenset(known)
-        self._beside: dict[str, tuple[str, str]] = {}
+        self._beside: dict[str, _Beside] = {}
         self._files: set[str] = set()
 
     def close(self, file: str) -> None:
@@ -106,17 +115,27 @@ class Gate(MetaPathFinder, Loader):
         self._files.add(file)
         builtins.__import__ = _checked(builtins.__import__, self._files, self._beside)
 
-    def admit(self, modules: Mapping[str, str]) -> None:
-        """Allow the import of modules beside the hand-in, by their files and texts."""
-        for file, text in modules.items():
-            self._beside[Path(file).stem] = file, text
+    def admit(self, modules: Mapping[str, str], folder: Path) -> None:
+        """Allow the import of modules beside the hand-in, whose folder this is.
+
+        modules: their texts by place, as in "tiles", "helpers/__init__" and "helpers/tiles". A folder without an
+        ``__init__`` is a package, too.
+        """
+        for place, text in modules.items():
+            file = str(folder / f"{place}.py")
+            *packages, name = place.split("/")
+            for depth in range(len(packages)):
+                self._beside.setdefault(".".join(packages[: depth + 1]), _Beside("", "", True))
+            is_package = name == "__init__"
+            self._beside[".".join(packages if is_package else (*packages, name))] = _Beside(file, text, is_package)
             self._files.add(file)
             remember_lines(file, text)
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec:
         """Return the spec of a stand-in. Raises `ModuleNotFoundError` for any other module."""
         if fullname in self._beside:
-            return ModuleSpec(fullname, self, origin=self._beside[fullname][0])
+            beside = self._beside[fullname]
+            return ModuleSpec(fullname, self, origin=beside.file or None, is_package=beside.is_package)
         around = sys.modules.get(fullname.rpartition(".")[0])
         if fullname in ABSENT or fullname in self._known or isinstance(around, AbsentModule):
             return ModuleSpec(fullname, self, is_package=True)
@@ -130,9 +149,10 @@ class Gate(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Execute a module beside the hand-in; a stand-in is complete at creation."""
         if module.__name__ in self._beside:
-            file, text = self._beside[module.__name__]
-            module.__file__ = file
-            exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
+            beside = self._beside[module.__name__]
+            if beside.file:
+                module.__file__ = beside.file
+                exec(compile(beside.text, beside.file, "exec", dont_inherit=True), module.__dict__)
 
 
 def _not_there(path: str) -> ImportError:
@@ -179,6 +199,11 @@ def _keep_lines(prefix: str) -> None:
 def remember_lines(file: str, text: str) -> None:
     """Cache the lines of a file in `linecache`, so that the file is not read again."""
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+
+
+def forget_lines(file: str) -> None:
+    """Take the lines of a file out of the cache of `linecache`."""
+    linecache.cache.pop(file, None)
 
 
 def _checked(

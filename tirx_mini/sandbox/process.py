@@ -62,12 +62,14 @@ class SandboxError(RuntimeError):
 class LockedProcess:
     """A locked process, which executes a hand-in's file on request, and ends with `close`.
 
-    prefix: the command that starts it in namespaces; () for none. file: the hand-in. locks: which to put on.
+    prefix: the command that starts it in namespaces; () for none. file: the hand-in. locks: which to put on. probe:
+    whether it only says which of them hold. warm: as of `Sandbox.start`.
     """
 
     def __init__(
-        self, prefix: Sequence[str], locks: Collection[str], view: View, limits: Limits, file: Path, probe: bool = False
-    ) -> None:
+        self, prefix: Sequence[str], locks: Collection[str], view: View, limits: Limits, file: Path,
+        probe: bool = False, warm: bool = False,
+    ) -> None:  # fmt: skip
         self._limits = limits
         self._log = _Log(limits.output_kb << 10, self._end)
         self._number = 0
@@ -82,6 +84,7 @@ class LockedProcess:
         self._log.read(self._child.stderr)
         config = {
             "file": str(file), "locks": list(locks), "limits": asdict(limits), "utils": view.utils, "probe": probe,
+            "warm": warm,
         }  # fmt: skip
         try:
             self._send(config)

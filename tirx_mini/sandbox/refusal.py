@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,29 +34,36 @@ def refusal_of(error: BaseException, text: str, file: str, modules: Collection[s
     if syntax is not None:
         return {**found, "title": f"the text is not Python: {syntax.msg}", **_of_syntax(syntax, files)}
     where, line = innermost_place(error, files)
-    return {**found, **_lines(where, line)}
+    return {**found, **_lines(_name(where, files), line)}
 
 
 def _lines(file: str, line: int, column: int = 0, end_line: int = 0, end_column: int = 0) -> Place:
     place = {"line": line, "column": column, "end_line": end_line or line, "end_column": end_column}
-    return {"file": Path(file).name, **place}
+    return {"file": file, **place}
 
 
-def _place(span: Span | None, files: Collection[str]) -> Place:
+def _name(file: str, files: Sequence[str]) -> str:
+    """Return the name of one of the files, relative to the folder of the first one; "" for ""."""
+    return Path(file).relative_to(Path(files[0]).parent).as_posix() if file else ""
+
+
+def _place(span: Span | None, files: Sequence[str]) -> Place:
     if span is None or span.user.file not in files:
         return _lines("", 0)
     user = span.user
-    return _lines(user.file, user.line, user.column + 1, user.end_line, user.end_column + 1)
+    return _lines(_name(user.file, files), user.line, user.column + 1, user.end_line, user.end_column + 1)
 
 
-def _line(span: Span | None, files: Collection[str]) -> tuple[int, str]:
+def _line(span: Span | None, files: Sequence[str]) -> tuple[int, str]:
     """Return the line of a span, and its file's name."""
-    return (span.user.line, Path(span.user.file).name) if span is not None and span.user.file in files else (0, "")
+    if span is None or span.user.file not in files:
+        return 0, ""
+    return span.user.line, _name(span.user.file, files)
 
 
-def _of_syntax(error: SyntaxError, files: Collection[str]) -> Place:
+def _of_syntax(error: SyntaxError, files: Sequence[str]) -> Place:
     file = error.filename if error.filename in files else ""
-    return _lines(str(file), *(value if type(value) is int and value > 0 else 0 for value in (
+    return _lines(_name(str(file), files), *(value if type(value) is int and value > 0 else 0 for value in (
         error.lineno, error.offset, error.end_lineno, error.end_offset
     )))  # fmt: skip
 

@@ -22,6 +22,19 @@ from .source import caller_span
 from .spelt import begins, following, spelt, word_of
 
 
+class _Shown:
+    """An attribute of a node that `help` and editors show: it is made when it is read, unless the node has its own."""
+
+    def __init__(self, made: Callable[[Path], object], of_class: object = None) -> None:
+        self.made, self.of_class = made, of_class
+
+    def __get__(self, node: Path | None, owner: type) -> object:
+        found = self.of_class if node is None else self.made(node)
+        if found is None:
+            raise AttributeError(owner.__name__)
+        return found
+
+
 @dataclass
 class Path:
     """A node of the namespace, which may be callable and have children (``mbarrier.arrive.expect_tx``).
@@ -32,6 +45,10 @@ class Path:
     name: str
     function: Callable[..., Any] | None = None
     below: dict[str, Path] = field(default_factory=dict)
+    overloads: Overloads | None = None
+
+    __doc__ = _Shown(lambda node: node.help(), __doc__)  # pyright: ignore[reportAssignmentType]
+    __signature__ = _Shown(lambda node: None if node.overloads is None else _signature(node.overloads))
 
     def __getattr__(self, name: str) -> Any:
         child = self.below.get(name)
@@ -103,6 +120,12 @@ class Path:
         for child in self.below.values():
             yield from child.walk()
 
+    def help(self) -> str:
+        """Return the manual of an instruction, or a line for each instruction of a group."""
+        if self.overloads is not None:
+            return manual(self.name, self.overloads.entries)
+        return "\n".join(_summary(node.name, node.overloads) for node in self.walk() if node.overloads is not None)
+
     def __repr__(self) -> str:
         return f"Tx.{self.name}"
 
@@ -154,12 +177,7 @@ def namespace() -> Path:
     root = Path("")
     for path, overloads in NAMES.items():
         node = root.at(path)
-        node.function = issuer(overloads)
-        node.__doc__ = manual(path, overloads.entries)
-        vars(node)["__signature__"] = _signature(overloads)
-    for group in root.walk():
-        if group.function is None:
-            group.__doc__ = "\n".join(_summary(node) for node in group.walk() if node.function is not None)
+        node.function, node.overloads = issuer(overloads), overloads
     return root
 
 
@@ -177,9 +195,9 @@ def _signature(overloads: Overloads) -> Signature:
     return Signature(shown)
 
 
-def _summary(node: Path) -> str:
-    entry, _ = NAMES[node.name].entries[0]
-    return f"Tx.{node.name}: {entry.doc.splitlines()[0]}"
+def _summary(name: str, overloads: Overloads) -> str:
+    entry, _ = overloads.entries[0]
+    return f"Tx.{name}: {entry.doc.splitlines()[0]}"
 
 
 def _alone(path: str, entry: Instruction) -> Overloads:

@@ -1320,6 +1320,72 @@ class _PtxSt:
         """
 
 
+class _PtxAtomCas:
+    """Tx.ptx.atom.cas: instructions."""
+
+    def __call__(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+        """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
+
+        PTX:
+            atom.global.cas.b result, [address], compare, value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        compare:       a value of the instruction's type (also old_val)
+        value:         a value of the instruction's type (also new_val)
+        returned:      known at compile time
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        returns:       a value of the instruction's type
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+    def b128(self, dst: RegisterPointer, address: Integer, compare: RegisterPointer, src: RegisterPointer, sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """Replace 128 bits atomically where they equal `compare`; return the old ones.
+
+        PTX:
+            atom.global.cas.b128 {dst}, [address], {compare}, {src};
+
+        dst:           a pointer to a register buffer
+        address:       a pointer to global or shared memory (also addr, ptr)
+        compare:       a pointer to a register buffer
+        src:           a pointer to a register buffer
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+
+class _PtxAtomExch:
+    """Tx.ptx.atom.exch: instructions."""
+
+    def b128(self, dst: RegisterPointer, address: Integer, src: RegisterPointer, sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """Replace the 128 bits of four registers atomically; return the old ones.
+
+        PTX:
+            atom.global.exch.b128 {dst}, [address], {src};
+
+        dst:           a pointer to a register buffer
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          smem_atomic, 24 cycles to issue in the simulator's clock
+        PTX ISA:       atom
+        """
+
+
 class _PtxAtom:
     """Tx.ptx.atom: instructions."""
 
@@ -1346,25 +1412,72 @@ class _PtxAtom:
         PTX ISA:       atom
         """
 
-    def cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
-        """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
+    cas: _PtxAtomCas
+    def registers(self, dst: RegisterPointer, address: Integer, src: RegisterPointer, type: Literal['f32', 'f16', 'bf16', 'f16x2', 'bf16x2'] | str, vec: Literal['', 'v2', 'v4', 'v8'] | str, op: Literal['add', 'min', 'max'] | str = 'add', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """Update adjacent elements atomically, each by itself, and return the old ones.
+
+        A register holds an element of f32, f16 or bf16, or a pair. A minimum or maximum ignores NaN.
 
         PTX:
-            atom.global.cas.b result, [address], compare, value;
+            atom.global.add.noftz.vec.type {dst}, [address], {src};
 
+        dst:           a pointer to a register buffer
         address:       a pointer to global or shared memory (also addr, ptr)
-        compare:       a value of the instruction's type (also old_val)
-        value:         a value of the instruction's type (also new_val)
-        returned:      known at compile time
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        src:           a pointer to a register buffer
+        type:          one of "f32", "f16", "bf16", "f16x2", "bf16x2"
+        vec:           one of "", "v2", "v4", "v8"
+        op:            one of "add", "min", "max"
         sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
-        returns:       a value of the instruction's type
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
         PTX ISA:       atom
+        """
+
+    exch: _PtxAtomExch
+
+class _PtxRed:
+    """Tx.ptx.red: instructions."""
+
+    def __call__(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """Update memory as `atom` does, without a result.
+
+        PTX:
+            red.global.op. [address], value;
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        value:         a value of the instruction's type
+        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor"
+        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
+        sem:           one of "", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       red
+        """
+
+    def registers(self, address: Integer, src: RegisterPointer, type: Literal['f32', 'f16', 'bf16', 'f16x2', 'bf16x2'] | str, vec: Literal['', 'v2', 'v4', 'v8'] | str, op: Literal['add', 'min', 'max'] | str = 'add', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
+        """Update memory as `atom.registers` does, without a result.
+
+        PTX:
+            red.global.add.noftz.vec.type [address], {src};
+
+        address:       a pointer to global or shared memory (also addr, ptr)
+        src:           a pointer to a register buffer
+        type:          one of "f32", "f16", "bf16", "f16x2", "bf16x2"
+        vec:           one of "", "v2", "v4", "v8"
+        op:            one of "add", "min", "max"
+        sem:           one of "", "relaxed", "release"
+        scope:         one of "", "cta", "cluster", "gpu", "sys"
+        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
+        issued by:     each active thread
+        architectures: sm_90a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       red
         """
 
 
@@ -1856,7 +1969,7 @@ class _PtxMbarrierArriveCount:
         PTX ISA:       mbarrier.arrive
         """
 
-    def cluster(self, bar: BarrierPointer, count: Integer) -> None:
+    def cluster(self, bar: BarrierPointer, count: Integer, scope: Literal['', 'cta', 'cluster'] | str = 'cluster') -> None:
         """Arrive as `mbarrier.arrive.cluster`, `count` times.
 
         PTX:
@@ -1864,6 +1977,7 @@ class _PtxMbarrierArriveCount:
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
         count:         an integer
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -2012,13 +2126,16 @@ class _PtxMbarrierArrive:
         """
 
     expect_tx: _PtxMbarrierArriveExpect_tx
-    def cluster(self, bar: BarrierPointer) -> None:
+    def cluster(self, bar: BarrierPointer, scope: Literal['', 'cta', 'cluster'] | str = 'cluster') -> None:
         """Arrive as `mbarrier.arrive` at a barrier of any CTA of the cluster, given its cluster address (`mapa`).
+
+        scope: "cluster" releases the thread's writes to the other CTA, and waits until they reach the L2.
 
         PTX:
             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar];
 
         bar:           an mbarrier, as in bar.ptr_to([stage]) (also ptr, mbar)
+        scope:         one of "", "cta", "cluster"
         issued by:     each active thread
         architectures: sm_90a and later
         cost:          smem_atomic, 24 cycles to issue in the simulator's clock
@@ -4979,6 +5096,25 @@ class _PtxCvt:
         PTX ISA:         cvt
         """
 
+    def rs(self, bits: Integer, *values: Number, dtype: Literal['f16x2', 'bf16x2', 'e4m3x4', 'e5m2x4', 'e2m3x4', 'e3m2x4', 'e2m1x4'] | str = 'f16x2', atype: Literal['f32'] | str = 'f32', relu: _bool = False, satfinite: _bool = False) -> Expr:
+        """Convert two or four numbers, rounded by random bits; the first becomes the upper part of the result.
+
+        PTX:
+            cvt.rs.f16x2.f32 result, values, bits;
+
+        bits:          an integer
+        values:        a number
+        dtype:         one of "f16x2", "bf16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4"
+        atype:         one of "f32"
+        relu:          known at compile time
+        satfinite:     known at compile time
+        returns:       an integer
+        issued by:     each active thread
+        architectures: sm_100a and later
+        cost:          alu, 2 cycles to issue in the simulator's clock
+        PTX ISA:       cvt
+        """
+
 
 class _PtxCpReduce_asyncBulk:
     """Tx.ptx.cp.reduce_async.bulk: instructions."""
@@ -5426,6 +5562,33 @@ class _PtxMma:
         """
 
     sync: _PtxMmaSync
+    def sp(self, d: RegisterPointer, a: RegisterPointer, b: RegisterPointer, c: RegisterPointer, e: Integer, selector: int, storage: Literal['sp::ordered_metadata', 'sp'] | str = 'sp::ordered_metadata', shape: Literal['m16n8k8', 'm16n8k16', 'm16n8k32', 'm16n8k64'] | str = 'm16n8k32', a_layout: Literal['row'] | str = 'row', b_layout: Literal['col'] | str = 'col', d_type: Literal['f32', 'f16', 's32'] | str = 'f32', a_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', b_type: Literal['f16', 'bf16', 'tf32', 's8', 'u8', 'e4m3', 'e5m2'] | str = 'f16', c_type: Literal['f32', 'f16', 's32'] | str = 'f32', satfinite: _bool = False) -> None:
+        """Compute D = A B + C with a sparse A; `e` is the metadata. D and C may share registers. Synchronous.
+
+        PTX:
+            mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {d}, {a}, {b}, {c}, e, selector;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b:             a pointer to a register buffer
+        c:             a pointer to a register buffer
+        e:             an integer
+        selector:      a whole number, known at compile time
+        storage:       one of "sp::ordered_metadata", "sp"
+        shape:         one of "m16n8k8", "m16n8k16", "m16n8k32", "m16n8k64"
+        a_layout:      one of "row"
+        b_layout:      one of "col"
+        d_type:        one of "f32", "f16", "s32"
+        a_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        b_type:        one of "f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2"
+        c_type:        one of "f32", "f16", "s32"
+        satfinite:     known at compile time
+        issued by:     a warp, all its threads together
+        architectures: sm_80 and later
+        cost:          matrix, 4 cycles to issue in the simulator's clock
+        PTX ISA:       mma.sp
+        """
+
 
 class _PtxWgmmaMma_asyncRs:
     """Tx.ptx.wgmma.mma_async.rs: instructions."""
@@ -6686,25 +6849,7 @@ class _Ptx:
         PTX ISA:       atom
         """
 
-    def red(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
-        """Update memory as `atom` does, without a result.
-
-        PTX:
-            red.global.op. [address], value;
-
-        address:       a pointer to global or shared memory (also addr, ptr)
-        value:         a value of the instruction's type
-        op:            one of "add", "inc", "dec", "min", "max", "and", "or", "xor"
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64"
-        sem:           one of "", "relaxed", "release"
-        scope:         one of "", "cta", "cluster", "gpu", "sys"
-        space:         one of "global", "shared", "shared::cta", "shared::cluster", ""
-        issued by:     each active thread
-        architectures: sm_90a and later
-        cost:          alu, 2 cycles to issue in the simulator's clock
-        PTX ISA:       red
-        """
-
+    red: _PtxRed
     def red_scalar(self, address: Integer, value: Integer, op: Literal['add', 'inc', 'dec', 'min', 'max', 'and', 'or', 'xor'] | str, type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64', 'f16', 'bf16', 'f32', 'f64'] | str = '', sem: Literal['', 'relaxed', 'release'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> None:
         """Update memory as `atom` does, without a result.
 
@@ -8133,7 +8278,7 @@ class _Cuda:
         PTX ISA:       atom
         """
 
-    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
+    def atomic_cas(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '') -> Expr:
         """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         With space = "".
@@ -8145,7 +8290,7 @@ class _Cuda:
         compare:       a value of the instruction's type (also old_val)
         value:         a value of the instruction's type (also new_val)
         returned:      known at compile time
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"
         sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         returns:       a value of the instruction's type

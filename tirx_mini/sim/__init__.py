@@ -63,6 +63,7 @@ from .engines import (
     TmemAtExit,
     TmemColumnsExceeded,
     TmemNotHeld,
+    UnfencedMap,
     UnreadColumns,
     WarpgroupTooSmall,
     WgmmaAtExit,
@@ -156,6 +157,7 @@ from .outcome import Outcome, PlanNote, Sampled, Size, Standing, Watch
 from .outputs import NanResult, NothingWritten, Unwritten, boxes_of
 from .plans import Sampling
 from .question import DEFAULT_LIMIT, Circumstances, Question
+from .roles import ALL, LOADS, OTHER, WRITE_BACK, part_of, role_named
 from .run import Simulation
 from .services import (
     BadCtaMask,
@@ -230,5 +232,6 @@ __all__ = [
     "WgmmasDiffer", "WgmmaWait", "WideRegisters", "WrongRegisterDirection", "WrongTmemLane",
     "AccessBeforeStart", "Element", "FactorsMisread", "FreedBeforePeer", "HalfRead", "Misread", "NanResult",
     "OtherResult",
-    "OwnAccumulator", "ReadOnlyPath", "RemoteAccessAtExit", "Seen", "TileMisread", "WrittenTile",
+    "ALL", "LOADS", "OTHER", "part_of", "role_named", "WRITE_BACK",
+    "OwnAccumulator", "ReadOnlyPath", "RemoteAccessAtExit", "Seen", "TileMisread", "UnfencedMap", "WrittenTile",
 ]  # fmt: skip

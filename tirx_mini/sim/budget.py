@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 
 from .facts import Fact, Fault, Origin
 from .machine import KernelImage, RunningWarp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.ir import (
     Address,
@@ -25,6 +25,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import written_params
+from tirx_mini.records import dataclass, replace
 
 Node = Expr | Stmt
 

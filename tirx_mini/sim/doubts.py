@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Set
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from .facts import Origin, place_key
 

@@ -8,10 +8,10 @@ locations once.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from .engines import (
 )
 from .facts import Entry, Fact, FactLog, Fault, Origin
 from .hazards import HazardWatch, Space
-from .launch import GridNotResident, check_launch, needs, resident_clusters
+from .launch import GridNotResident, check_launch, lost_share, needs, resident_clusters
 from .machine import (
     LANES,
     NO_ORDER,
@@ -116,9 +116,9 @@ class Gpu(Services):
         watch = self._order.of(HazardWatch, self, self.tmem, Space.GLOBAL, None)
         self.memory = GlobalMemory(image.globals, arrays, watch)
         self.memory.log.pedantic = self.memory.log.letter = pedantic
-        nbytes = float("inf") if setup.cold else sum(buffer.nbytes for buffer in image.globals)
+        lost = 1.0 if setup.cold else lost_share(image, spec)
         untimed = isinstance(setup.time, NoTime)
-        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, nbytes)
+        self.traffic = (Untimed if untimed else Traffic)(spec, self.clock, self.rng, lost)
         self.tma = TmaEngine(self, setup.strips)
         self.tensor = TensorCores(self)
         self.wgmma = WgmmaEngines(self)

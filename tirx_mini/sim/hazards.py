@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from tirx_mini.hardware import TMEM_COLUMNS
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from .engines import TmemAccesses
 from .facts import Fact, Origin

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tirx_mini.hardware import MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_CTA, REGISTERS_PER_SM, GpuSpec
+from tirx_mini.hardware import (
+    MAX_CLUSTER,
+    MAX_GRID,
+    MAX_THREADS_PER_CTA,
+    REGISTERS_PER_SM,
+    WARP_SIZE,
+    GpuSpec,
+)
+from tirx_mini.records import dataclass
 
 from .facts import Fact, Fault, Origin
 from .machine import KernelImage, SharedBuffer
@@ -97,12 +103,16 @@ def check_launch(image: KernelImage, spec: GpuSpec) -> None:
 
 def resident_clusters(image: KernelImage, spec: GpuSpec) -> int:
     """Return the maximum number of resident clusters on the GPU, at least one."""
-    sm = spec.architecture
-    smem, threads, registers = needs(image, spec)
-    rooms = [sm.ctas_per_sm, sm.threads_per_sm // threads, sm.smem_per_sm // smem]
-    if registers:
-        rooms.append(REGISTERS_PER_SM // registers)
-    return max(1, spec.sms // image.launch.cluster_size * min(rooms))
+    launch = image.launch
+    ctas = spec.architecture.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, image.registers)
+    return max(1, spec.sms // launch.cluster_size * ctas)
+
+
+def lost_share(image: KernelImage, spec: GpuSpec) -> float:
+    """Return the share of the arguments that the L2 no longer holds from the launch before."""
+    launch = image.launch
+    waves = launch.num_ctas > resident_clusters(image, spec) * launch.cluster_size
+    return spec.lost_share(sum(buffer.nbytes for buffer in image.globals), waves)
 
 
 def needs(image: KernelImage, spec: GpuSpec) -> tuple[int, int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
+
+from tirx_mini.records import dataclass
 
 from .doubts import Ends, OpenOrder
 from .engines import UnreadColumns

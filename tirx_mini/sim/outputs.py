@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import AddressOf, BufferLoad, BufferStore, PrimFunc, Span
+from tirx_mini.records import dataclass
 
 from .facts import Fact, Origin
 from .machine import Element, GlobalBuffer, GlobalMemory, element_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 
 from .budget import BUDGET
 from .doubts import Ends, Late

@@ -6,7 +6,6 @@ Long because one class answers `isa.machine.Machine`, verb by verb.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from tirx_mini.isa import (
     TmemOperand,
     WgmmaVerbs,
 )
+from tirx_mini.records import dataclass
 
 from .engines import (
     BadAddress,
@@ -226,9 +226,20 @@ class Services:
     ) -> np.ndarray:
         return self.scoped.update(w, access, address, op, value, compare)
 
+    def update_registers(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str, value: Registers,
+        compare: Registers | None, old: Registers | None, count: int,
+    ) -> None:  # fmt: skip
+        self.scoped.update_registers(w, access, address, op, (value, compare, old), count)
+
     def fence_memory(self, w: RunningWarp, sem: str, scope: str) -> None:
         """Execute fence.sem.scope for the active lanes."""
         self.scoped.fence(w, sem, scope)
+
+    def fence_tensormap(self, w: RunningWarp, sem: str, scope: str, address: int | None) -> None:
+        """Execute fence.proxy.tensormap.sem.scope. address: of the map that an acquire names."""
+        self.scoped.fence(w, sem, scope)
+        w.cta.cluster.order.record(self.tma.maps.fence, w, address)
 
     def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what the active lanes have released at the scope of the cluster or a wider one, by fences."""
@@ -238,7 +249,6 @@ class Services:
         """A release at the scope of the cluster is a MEMBAR at that of the GPU: earlier writes come to the L2 first."""
         if scope == "cluster":
             self.scoped.fence(w, "release", scope)
-            w.time += self.spec.l2_latency
 
     def acquire_after(self, w: RunningWarp, scope: str) -> None:
         """An acquire at the scope of the cluster empties the L1 of the SM."""

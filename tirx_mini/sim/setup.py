@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from tirx_mini.records import dataclass
 
 from .budget import BUDGET
 from .doubts import Ends, Late

@@ -7,7 +7,7 @@ CTAs that have not started, the loops keep them from starting.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tirx_mini.records import dataclass
 
 from .facts import Fact, Fault
 from .machine import Mask, RunningWarp

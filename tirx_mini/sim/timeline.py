@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 
 from tirx_mini.display import Displayed
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from .machine import Signal
 

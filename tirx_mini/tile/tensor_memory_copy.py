@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tirx_mini.distinct import distinct
 from tirx_mini.hardware import TMEM_LANES
 from tirx_mini.ir import (
     HANDLE,
@@ -210,7 +211,7 @@ def _reuse(ctx: Context, tile: Tile) -> int:
         places = region.layout.linear.reshape(tile.extents).apply(0, np.arange(tile.extents[1]))
     except LayoutError:
         return 1
-    return tile.extents[1] // len(np.unique(places.get(TCol, 0)))
+    return tile.extents[1] // len(distinct(np.asarray(places.get(TCol, 0))))
 
 
 def _first(ctx: Context, tile: Tile, wanted: Callable[[], object]) -> Expr:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.kernels_ref.edits import SOURCES, Edit
+from tests.kernels_ref.edits import HOPPER_SOURCES, SOURCES, Edit
 from tirx_mini.__main__ import main
 from tirx_mini.commands.arguments import INCOMPLETE, shape
 from tirx_mini.course import KernelRef, load_kernel
+from tirx_mini.hardware import HOPPER
 from tirx_mini.ir import TirxError
 from tools.pages import blocks
 
@@ -359,6 +361,18 @@ def test_programs_in_tilelang(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["check", f"{file}:racing", "--gpu", "h100"]) == 1
     said = capsys.readouterr().out
     assert "TX201" in said and "B[0] = A[tx]" in said
+
+
+@pytest.mark.parametrize("command", ["check", "trace"])
+def test_the_ladder_for_hopper_runs_on_its_gpu(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / HOPPER.student_file
+    shutil.copy(HOPPER_SOURCES[1], file)
+    assert main([command, f"{file}:hgemm_v1"]) == 0
+    assert "on H100" in capsys.readouterr().out
+    assert main([command, f"{file}:hgemm_v1", "--gpu", "b200"]) == 1
+    assert "--gpu h100" in " ".join("".join(capsys.readouterr()).split())
 
 
 def test_as_gpu_shows_a_wrong_product_and_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

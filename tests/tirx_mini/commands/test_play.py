@@ -47,6 +47,20 @@ def test_a_bad_argument_is_refused(arguments: list[str], capsys: pytest.CaptureF
     assert "is not" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["k.py", "--grid", "8"], "--grid is for kernels of CUDA C++ and PTX"),
+    (["k.py", "-D", "N=4"], "--define is for kernels of CUDA C++ and PTX"),
+    (["k.py", "--gpu", "h100"], "--gpu is for --export: the page has its own"),
+    (["k.cu:scale<float>", "--size", "512"], "k.cu:scale<float> has the arguments of its launch: leave out --size"),
+])  # fmt: skip
+def test_an_option_of_other_kernels_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_it_serves_a_scratch_copy_until_ctrl_c_and_leaves_nothing(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tirx_mini.__main__ import main
-from tirx_mini.course import KernelFileError, Task, load_kernels, load_module, run_task
+from tirx_mini.course import KernelFileError, Task, gpu_of, load_kernels, load_module, run_task
 from tirx_mini.ir import TirxError
 from tirx_mini.resources import resource_root
 from tirx_mini.script import tirx
@@ -149,3 +149,10 @@ def test_a_failure_inside_the_package_keeps_its_traceback(tmp_path: Path) -> Non
     path.write_text("from tirx_mini.course import load_kernels\n\ndef hgemm_v4(M, N, K):\n    load_kernels(M)\n")
     with pytest.raises(TypeError):
         load_kernels(path)[4](128, 128, 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"), [("gemm_kernels.py", "b200"), ("gemm_kernels_sm90.py", "h100"), ("mine.py", "b200")]
+)
+def test_a_ladder_has_its_gpu(name: str, gpu: str) -> None:
+    assert gpu_of(Path("somewhere") / name) == gpu

@@ -46,7 +46,7 @@ def test_without_them_an_arrival_of_the_own_thread_is_a_warning(tmp_path: Path) 
     assert report.ok
     (finding,) = report.findings
     assert (finding.code, finding.severity, finding.happened) == ("TX209", "warning", False)
-    assert "CTA 0 may end before a commit of warp 0 of warpgroup 1" in finding.message
+    assert "CTA 0 may end before a commit of MMA (warp 0 of warpgroup 1)" in finding.message
     assert "the arrivals of two commits are in no order" in finding.message
 
 
@@ -56,7 +56,7 @@ def test_in_a_cluster_an_arrival_at_the_other_cta_is_an_error(step: int, tmp_pat
     assert report.verdict == "hazard"
     first = report.findings[0]
     assert (first.code, first.severity, first.happened) == ("TX209", "error", False)
-    assert first.message.startswith("CTA 1 may end before a commit of warp")
+    assert first.message.startswith("CTA 1 may end before a commit of MMA (warp")
     assert first.details["hint"] == "wait for the last phase of mma2tma[0] before CTA 1 ends"
     assert {finding.code for finding in report.findings} == {"TX209"}
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import tirx_mini as tvm
+from tests.kernels_ref.edits import HopperEdit
+from tests.tirx_mini.diagnose.wrong_kernels import simulate_on_hopper
 from tirx_mini.course import Shape, load_kernels
 from tirx_mini.diagnose import Report
 from utils import prepare_data
@@ -94,7 +96,7 @@ ORDERED = {
     ),
     "a wait that passes too early": (
         "wb_phase.init(is_producer=False)", "wb_phase.init(is_producer=True)",
-        "TX108", ("the first wait of warp 0 of warpgroup 0 for mma2ld passes at once", "mma2ld.wait("),
+        "TX108", ("the first wait of write-back (warp 0 of warpgroup 0) for mma2ld passes at once", "mma2ld.wait("),
     ),
 }  # fmt: skip
 
@@ -108,6 +110,26 @@ def test_the_page_of_a_race_shows_the_barrier_that_is_there_for_it(name: str, tm
     assert finding.code == code, page
     for word in words:
         assert word in page, page
+
+
+def test_the_page_says_that_one_thread_alone_has_waited(tmp_path: Path) -> None:
+    """On Hopper, all threads issue the MMAs, and the elected one of step 4 for Blackwell is not enough."""
+    wait = "                Tx.ptx.mbarrier.try_wait(tma_bar.ptr_to([0]), phase_tma)\n"
+    alone = "                if lane_id == 0:\n    " + wait
+    report = simulate_on_hopper(HopperEdit(step=4, old=wait, new=alone), tmp_path)
+    notes = [text for text, _ in report.findings[0].details["notes"]]
+    assert report.findings[0].code == "TX201"
+    assert any("only one thread of warp 0 of CTA" in note and "waits for it here" in note for note in notes), report
+
+
+def test_a_barrier_that_a_warp_signals_and_awaits_itself_is_not_named(tmp_path: Path) -> None:
+    """Warp 0 of step 4 for Hopper makes the arrival of tma_bar and waits for it; Dsmem is not handed over by that."""
+    copy = "                    Tx.copy(Dsmem[:, :], D_16b[:, :])\n"
+    sync = copy + "                Tx.cuda.cta_sync()\n"
+    report = simulate_on_hopper(HopperEdit(step=4, old=sync, new=copy), tmp_path)
+    (finding,) = report.findings
+    assert finding.code == "TX201" and "TMA store" in finding.message
+    assert "tma_bar" not in finding.diagnostic.render(), report
 
 
 def test_two_warpgroups_that_share_a_named_barrier_may_meet(tmp_path: Path) -> None:

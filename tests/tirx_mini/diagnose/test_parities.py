@@ -69,4 +69,4 @@ def test_a_wait_that_passes_before_the_only_phase_is_the_cause(parity: str, code
     assert [finding.code for finding in report.findings[: len(codes)]] == codes and report.ok is not bool(codes)
     if codes:
         assert "passes at once" in report.findings[0].message
-        assert report.findings[0].details["hint"] == "wait for parity 0, which is that of the first phase of mma_bar"
+        assert report.findings[0].details["hint"] == "wait for parity 0: mma_bar begins in phase 0"

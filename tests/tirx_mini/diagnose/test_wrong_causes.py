@@ -43,7 +43,7 @@ KERNELS = (
             verdict="deadlock",
             kind="race",
             line="# first",
-            page_says=(f"barrier {number} is used by warp 0 of warpgroup 1", "a barrier id of its own"),
+            page_says=(f"barrier {number} is used by write-back (warp 0 of warpgroup 1)", "a barrier id of its own"),
         )
         for number in (1, 10)
     ),
@@ -97,8 +97,10 @@ KERNELS = (
         verdict="deadlock",
         kind="uninitialised-read",
         line=MMA,
-        page_says=("the MMA of warp 1 of warpgroup 2", "warp 1 of warpgroup 2 of CTA 0 never waits for tma2mma[0]",
-                   "wait for the mbarrier of the TMA load"),
+        page_says=(
+            "the MMA of warp 1 of warpgroup 2", "wait for the mbarrier of the TMA load",
+            "MMA (warp 1 of warpgroup 2) of CTA 0 never waits for tma2mma[0]",
+        ),
         also_shows=FULL,
     ),
     Wrong(

@@ -33,7 +33,7 @@ STAGES = (
         line=TMA_WAIT,
         page_says=(
             "mma2tma[0] was initialised for 2 arrivals a phase, but only 1 arrives",
-            "warpgroup 2 waits for the threads that have arrived, and cannot arrive before the phase is complete",
+            "MMA and write-back (warpgroup 2) waits for the threads that have arrived, and cannot arrive before the",
         ),
     ),
     Wrong(

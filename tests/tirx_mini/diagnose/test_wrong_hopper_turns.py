@@ -16,6 +16,7 @@ NEXT_TILE = "                    tile_scheduler.next_tile()\n"
 TURN_WAIT = "turn.wait(consumer, turn_phase.phase)"
 TURN_ARRIVE = "                    if lane_id == 0:\n                        turn.arrive(1 - consumer)\n"
 FULL_WAIT = "tma2mma.wait(mma_phase.stage, mma_phase.phase)"
+CONSUMER = "MMA and write-back (warpgroup {})"
 
 TURNS = (
     Wrong(
@@ -79,7 +80,7 @@ TURNS = (
         kind="deadlock",
         code="TX103",
         line=TURN_WAIT,
-        page_says=("only warpgroup 2 itself arrives at turn[1], after its own wait",),
+        page_says=(f"only {CONSUMER.format(2)} itself arrives at turn[1], after its own wait",),
     ),
     Wrong(
         name="the phase of the turn stands still",
@@ -96,7 +97,7 @@ TURNS = (
         kind="deadlock",
         code="TX108",
         line=TURN_WAIT,
-        page_says=("no thread has ever arrived at turn[0] or turn[1]", "warpgroup 2 waits here"),
+        page_says=("no thread has ever arrived at turn[0] or turn[1]", f"{CONSUMER.format(2)} waits here"),
     ),
     Wrong(
         name="both consumers begin",
@@ -116,7 +117,9 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 1 waits for round 4 of tma2mma[2], and no role has consumed round 3",),
+        page_says=(
+            f"{CONSUMER.format(1)} waits for round 4 of tma2mma[2], and no role has consumed round 3",
+        ),
     ),
     Wrong(
         name="consumer 1 does not step over the stages of the first tile",
@@ -127,7 +130,9 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and no role has consumed round 2",),
+        page_says=(
+            f"{CONSUMER.format(2)} waits for round 3 of tma2mma[1], and no role has consumed round 2",
+        ),
     ),
     Wrong(
         name="consumer 1 begins with the first tile, with the stages of the second",
@@ -144,7 +149,9 @@ TILES = (
         kind="deadlock",
         code="TX119",
         line=FULL_WAIT,
-        page_says=("warpgroup 2 waits for round 3 of tma2mma[1], and no role has consumed round 2",),
+        page_says=(
+            f"{CONSUMER.format(2)} waits for round 3 of tma2mma[1], and no role has consumed round 2",
+        ),
     ),
     Wrong(
         name="each consumer computes all tiles",

@@ -227,7 +227,7 @@ WAITS = (
         kind="race",
         code="TX201",
         line=MMA,
-        page_says=("columns 256", "tcgen05.ld of warp 0 of warpgroup 1"),
+        page_says=("columns 256", "tcgen05.ld of write-back (warp 0 of warpgroup 1)"),
         also_shows=READ_TMEM,
     ),
     Wrong(

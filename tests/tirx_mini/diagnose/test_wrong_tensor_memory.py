@@ -29,7 +29,7 @@ TENSOR_MEMORY = (
         kind="illegal-convergence",
         code="TX306",
         line="Tx.ptx.tcgen05.alloc(",
-        page_says=("1 lane of warp 0", "all 32"),
+        page_says=("1 lane of write-back (warp 0 of warpgroup 0)", "all 32"),
     ),
     Wrong(
         name="dealloc by one lane",
@@ -42,7 +42,7 @@ TENSOR_MEMORY = (
         kind="illegal-convergence",
         code="TX306",
         line="Tx.ptx.tcgen05.dealloc(",
-        page_says=("1 lane of warp 0", "all 32"),
+        page_says=("1 lane of write-back (warp 0 of warpgroup 0)", "all 32"),
     ),
     Wrong(
         name="no dealloc",

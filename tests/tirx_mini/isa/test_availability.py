@@ -29,6 +29,15 @@ def test_an_instruction_is_refused_outside_its_architectures(op: str, arch: str,
 
 
 @pytest.mark.parametrize(
+    ("op", "arch", "gpu"), [("wgmma.fence", "sm_100a", "h100"), ("tcgen05.wait.ld", "sm_90a", "b200")]
+)
+def test_the_hint_names_a_gpu_that_has_it(op: str, arch: str, gpu: str) -> None:
+    with pytest.raises(TirxError) as error:
+        for_target(func(Evaluate(Call(HANDLE, op, ()))), arch)
+    assert f"--gpu {gpu})" in (error.value.diagnostic.hint or "")
+
+
+@pytest.mark.parametrize(
     ("kind", "arch", "exists"), [("i8", "sm_100a", True), ("f16", "sm_103a", True), ("i8", "sm_103a", False)]
 )
 def test_a_b300_has_no_mma_of_integers(kind: str, arch: str, exists: bool) -> None:

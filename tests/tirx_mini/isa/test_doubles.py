@@ -53,3 +53,4 @@ def test_ends_zeros_and_special_values() -> None:
     assert math.copysign(1, done("sub.f64", 1.0, 1.0, rounding="rm")) == -1
     assert math.copysign(1, done("mul.f64", 0.0, 1.0, rounding="rm")) == 1
     assert np.isnan(done("fma.f64", np.inf, 0.0, 1.0)) and done("add.f64", np.inf, 1.0) == np.inf
+    assert done("fma.f64", 1.5, most, -np.inf) == -np.inf  # the product is finite before it is rounded

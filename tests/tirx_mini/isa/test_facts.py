@@ -148,6 +148,7 @@ TOUCHED = {
     "store_memory": (Memory.NONE, LINEAR),
     "store_registers": (Memory.NONE, LINEAR),
     "update_memory": (LINEAR, LINEAR),
+    "update_registers": (LINEAR, LINEAR),
     "cp_async": (Memory.GLOBAL, Memory.SHARED),
     "cancel_cluster": (Memory.NONE, Memory.SHARED),
     "cancelled_cluster": (Memory.SHARED, Memory.NONE),

@@ -118,7 +118,7 @@ def compared(word: str, a: Any, b: Any) -> int:
 
 TESTED: Mapping[str, Callable[[Any], Any]] = {
     "finite": np.isfinite, "infinite": np.isinf, "number": lambda a: not np.isnan(a), "notanumber": np.isnan,
-    "normal": lambda a: np.isfinite(a) and abs(a) >= np.finfo(a).tiny,
+    "normal": lambda a: np.isfinite(a) and (a == 0 or abs(a) >= np.finfo(a).tiny),
     "subnormal": lambda a: 0 < abs(a) < np.finfo(a).tiny,
 }  # fmt: skip
 

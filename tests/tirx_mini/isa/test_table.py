@@ -605,6 +605,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("fma.f64",): value("fma.f64", np.float64(7), 2.0, 3.0, 1.0),
     ("fma.f32",): value("fma.f32", np.float32(7), 2.0, 3.0, 1.0),
     ("cvt",): value("cvt", 3, np.float32(2.5), dtype="s32", atype="f32", rounding="rpi"),
+    ("cvt.rs",): value("cvt.rs", 0x3C004000, 0, 1.0, 2.0, dtype="f16x2"),
     ("cvt.packed",): value("cvt.packed", 0x3C004000, 1.0, 2.0, dtype="f16x2", atype="f32", rounding="rn"),
     ("max.f32",): value("max.f32", np.float32(2), 1.0, 2.0),
     ("min.f32",): value("min.f32", np.float32(1), 1.0, np.nan),
@@ -682,8 +683,8 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
      "tcgen05.fence.after_thread_sync", "fence.proxy.async", "tcgen05.commit.multicast"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
-    r"tcgen05\.shift|wgmma\..*|mma\.sync.*|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
-    r"|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
+    r"tcgen05\.shift|wgmma\..*|mma\.(sync.*|sp)|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
+    r"|(atom|red)\.registers|atom\.(exch|cas)\.b128|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
 

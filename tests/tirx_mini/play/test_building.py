@@ -105,6 +105,37 @@ def test_modules_import_each_other_and_no_other_files(builders: Builders) -> Non
     assert "other cannot be imported" in refusal.finding["title"]
 
 
+PACKAGE = {
+    "beside/__init__": "from .parts.tiles import zero\n",
+    "beside/parts/tiles": MODULE,
+    "beside/sizes": "from . import parts\nWIDTH = 4\n",
+}
+"""A package, with one inside it that has no file of its own."""
+
+
+def test_a_package_is_imported_and_its_modules_have_their_names(builders: Builders) -> None:
+    text = WITH_MODULE.replace("WIDTH = 4", "from beside.sizes import WIDTH")
+    built = Build(builders).made(Job(text, "make", SHAPE, {}, modules=PACKAGE))
+    spans = {node.span.file for node in walk(load_json(built.ir, built.files).body) if node.span is not None}
+    assert spans == {"gemm_kernels.py", "beside/parts/tiles.py"}
+
+
+@pytest.mark.parametrize(("place", "text", "title", "where"), [
+    ("beside/parts/tiles", MODULE.replace("Tx.cast", "Tx.kast"), "no attribute `kast`", "beside/parts/tiles.py:6"),
+    ("beside/__init__", "from .parts import nothing\n", "cannot import name 'nothing'", "beside/__init__.py:1"),
+    ("beside/__init__", "from .rings import zero\n", "beside.rings cannot be imported", "beside/__init__.py:1"),
+    ("beside/__init__", "from ..other import zero\n", "beyond top-level package", "beside/__init__.py:1"),
+])  # fmt: skip
+def test_a_mistake_in_a_package_names_its_file(
+    builders: Builders, place: str, text: str, title: str, where: str
+) -> None:
+    with pytest.raises(NotBuilt) as error:
+        Build(builders).made(Job(WITH_MODULE, "make", SHAPE, {}, modules={**PACKAGE, place: text}))
+    finding = error.value.finding
+    assert title in finding["title"] and (finding["where"], finding["line"]) == (where, 0)
+    assert str(builders.path.parent) not in str(finding)
+
+
 def test_an_open_todo_is_said(builders: Builders) -> None:
     text = SMALL.replace('A[0, 0] = Tx.cast(0, "float16")', "...")
     error = refused(builders, text)

@@ -61,7 +61,7 @@ class FakeRegisters:
     def invalidate(self, words: int, load: Any) -> None:
         self.values = None
 
-    def write(self, values: np.ndarray) -> None:
+    def write(self, values: np.ndarray, lanes: object = None) -> None:
         self.values = values.copy()
 
     def read(self, words: int) -> np.ndarray:

@@ -236,3 +236,32 @@ def test_the_source_has_the_room_that_the_details_leave(show: Show, report: Repo
     assert page.locator("#source").bounding_box()["height"] > 3 * page.locator("#details").bounding_box()["height"]
     lane(page, "MMA").click()
     assert page.locator("#details").bounding_box()["height"] >= 150
+
+
+WHEEL = """([times, pixels]) => new Promise((done) => {
+    const canvas = document.getElementById('canvas'), range = document.getElementById('seen-range');
+    const begun = performance.now();
+    let changes = 0;
+    const observer = new MutationObserver(() => { ++changes; });
+    observer.observe(range, {childList: true, characterData: true, subtree: true});
+    const frame = () => {
+        canvas.dispatchEvent(new WheelEvent('wheel', {deltaX: pixels, bubbles: true, cancelable: true}));
+        if (--times) requestAnimationFrame(frame);
+        else done([changes, performance.now() - begun]);
+    };
+    frame();
+})"""
+
+
+def test_a_wheel_says_what_is_seen_some_times_a_second_and_at_its_end(show: Show, report: Report) -> None:
+    """Other words lay out the page."""
+    page = show(page_html(report))
+    page.locator("#zoom-all").click()
+    page.locator("#zoom-in").click()
+    page.locator("#zoom-in").click()
+    start, end = seen(page)
+    changes, milliseconds = page.evaluate(WHEEL, [60, 1])
+    assert 1 <= changes <= 2 + milliseconds / 100
+    width = page.locator("#canvas").bounding_box()["width"]
+    page.wait_for_timeout(200)
+    assert seen(page)[0] - start == pytest.approx(60 * (end - start) / width, abs=2)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 from tirx_mini.sim import Activity, CtaTime, Interval, Timeline, Track, TrackKind, base_name, covered
 
 from ..times import LaunchTime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from tirx_mini.records import dataclass, replace
 
 from ..times import LaunchTime, us_text
 from .path import Resource

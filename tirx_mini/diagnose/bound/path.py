@@ -7,9 +7,9 @@ its issue. The start of a CTA leads to the end of the previous CTA on the same S
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import Activity, Awaited, CtaTime, Interval, Track, TrackKind
 
 from .scene import ACCESSES, EPSILON, Lane, Scene

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from statistics import median
 
+from tirx_mini.records import dataclass
 from tirx_mini.sim import Interval, TrackKind, base_name
 
 from .facts import Facts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc, Span, TensorMap, Var, int_value
 from tirx_mini.isa import BarrierEffect, masked_at_run_time
+from tirx_mini.records import dataclass
 
 from ..kind import Explanation, Kind, Notes
 from .sites import Site, Sites, find_sites

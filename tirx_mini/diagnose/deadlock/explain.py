@@ -7,9 +7,9 @@ are tried in order of certainty; the first that applies to any group names the c
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.ir import PrimFunc
+from tirx_mini.records import dataclass
 from tirx_mini.sim import RepeatedWait, RunningWarp
 
 from ..kind import Explanation, collect

@@ -7,18 +7,20 @@ data, and where threads arrive before the loops of the roles.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.ir import For, PrimFunc, Span, Var, int_value
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import FreshWait, MbarrierWait, RunningWarp, place_key
 
 from ..kind import Explanation, Kind, Notes
 from .advances import advanced_first
 from .byte_counts import Suspect
+from .guards import source_text
 from .notes import site_notes
 from .phases import initial_count
-from .sites import Site, Sites, source_text
+from .sites import Site, Sites
 from .situation import line
 from .values import difference
 
@@ -124,7 +126,7 @@ def waits_for_nothing(sites: Sites, fresh: Sequence[FreshWait]) -> Suspect | Non
         )
         notes = ((f"{name} is signalled here", signals[0].span),)
         order = f"if {wait.origin.role} comes to its wait before the MMAs are complete"
-        hint = f"wait for parity 0, which is that of the first phase of {name}"
+        hint = f"wait for parity 0: {name} begins in phase 0"
         explanation = Explanation(message, hint, notes, {"barrier": name}, order=order)
         return Suspect(PASSES_AT_ONCE, explanation, wait.origin.span)
     return None
@@ -202,7 +204,7 @@ def _signals_itself(sites: Sites, user: FreshWait) -> bool:
 
 
 def _sites_of(sites: Sites, user: FreshWait) -> list[Site]:
-    return [site for site in sites.at(user.origin.span) if site.barrier == user.barrier.buffer]
+    return [site for site in sites.at(user.origin.span) if site.barrier == user.barrier.buffer and site.waits]
 
 
 def _origins(sites: Sites, waits: Sequence[Site]) -> Notes:

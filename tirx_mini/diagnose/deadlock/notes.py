@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..kind import Notes
-from .sites import Guard, Site
+from .guards import Guard
+from .sites import Site
 
 
 def guard_notes(guards: Sequence[Guard]) -> Notes:

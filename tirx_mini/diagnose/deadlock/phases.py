@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from tirx_mini.ir import Const, For, PrimFunc, Stmt, While, int_value, trips, walk
+from tirx_mini.ir import Const, For, PrimFunc, Stmt, While, int_value, trips
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass
 
+from .guards import behind, ended_by
 from .sites import Site, Sites
 
 
@@ -152,12 +153,13 @@ def _pace(sites: Sites, site: Site) -> Hashable:
     loop = site.loops[_outer(site) or 0]
     if not isinstance(loop, While):
         return None
-    variables = sites.variables(loop.cond)[0]
+    variables = [*sites.variables(loop.cond)[0], *ended_by(loop)]
     steps = [
         one for one in sites.assignments
         if any(one.variable is variable for variable in variables) and any(around is loop for around in one.loops)
     ]  # fmt: skip
-    return tuple(tuple(node.value for node in walk(one.value) if isinstance(node, Const)) for one in steps)
+    values = (behind([one.value], sites.bound) for one in steps)
+    return tuple(tuple(node.value for node in nodes if isinstance(node, Const)) for nodes in values)
 
 
 def _trips(site: Site) -> int | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from tirx_mini.records import dataclass
 
 from ..kind import Explanation, Kind
 from .situation import Group, Situation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +26,6 @@ from tirx_mini.ir import (
     PrimFunc,
     Seq,
     Span,
-    Special,
     Stmt,
     Var,
     While,
@@ -43,60 +41,19 @@ from tirx_mini.isa import (
     Instruction,
     Memory,
     instruction_of,
-    instructions,
     masked_at_run_time,
     multicasts,
 )
-from tirx_mini.sim import LANES, place_key, selected, thread_values
+from tirx_mini.records import dataclass
+from tirx_mini.sim import LANES, place_key
+
+from .guards import Definitions, Guard, begins_loop, behind, guards_of
 
 WORDS: Mapping[BarrierEffect, str] = {
     BarrierEffect.ARRIVE_EXPECT_TX: "arrive",
     BarrierEffect.COMPLETE_TX: "TMA load",
 }
 """The words for barrier effects in findings; other effects use their values."""
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A condition around a site. holds: whether the site is in the true arm."""
-
-    cond: Expr
-    holds: bool
-    span: Span | None
-
-    @property
-    def text(self) -> str:
-        """The condition as it was written."""
-        written = source_text(self.cond.span or self.span) or repr(self.cond)
-        return written if self.holds else f"not ({written})"
-
-    def threads(self, warps: int) -> np.ndarray:
-        """Return bool[warps, 32]: the threads that may pass the guard."""
-        holds, fails = selected(self.cond, warps)
-        return holds if self.holds else fails
-
-    @property
-    def known(self) -> bool:
-        """Return whether the guard depends only on thread indices."""
-        return self.elects or not any(isinstance(node, (BufferLoad, Call)) or _of_cta(node) for node in walk(self.cond))
-
-    def of_threads(self, warps: int) -> bool:
-        """Return whether the thread index alone decides, in every CTA and in every round."""
-        return self.elects or thread_values(self.cond, warps) is not None
-
-    def of_all_rounds(self, warps: int) -> bool:
-        """Return whether the guard depends only on the thread and the CTA, and therefore not on the round."""
-        return self.of_threads(warps) or not any(isinstance(n, (BufferLoad, Call, Var)) for n in walk(self.cond))
-
-    @property
-    def elects(self) -> bool:
-        """Return whether the guard is elect.sync, which passes one thread of each warp."""
-        return self.holds and any(entry.elects for entry in instructions(self.cond))
-
-
-def _of_cta(node: object) -> bool:
-    """Return whether a value differs between CTAs."""
-    return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
 
 
 @dataclass(frozen=True)
@@ -115,7 +72,7 @@ class Site:
     loops: tuple[Stmt, ...]
     warps: int
     order: int
-    bound: Mapping[Var, Expr] = field(default_factory=dict[Var, Expr], repr=False, compare=False)
+    definitions: Definitions = field(default_factory=Definitions, repr=False, compare=False)
 
     @property
     def effect(self) -> BarrierEffect | None:
@@ -138,6 +95,11 @@ class Site:
     def counts(self) -> bool:
         """Return whether the instruction has an explicit arrival count."""
         return self.threads_arrive and any(operand.name == "count" for operand in self.instruction.operands)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether the instruction names a phase that it waits for or tests."""
+        return any(operand.name == "phase" for operand in self.instruction.operands)
 
     def argument(self, name: str) -> Expr:
         """Return the operand `name` of the instruction."""
@@ -194,18 +156,18 @@ class Site:
 
     def threads_for(self, stage: int) -> np.ndarray:
         """Return bool[warps, 32]: the threads that may reach the site with the barrier of this stage."""
-        stages = None if self.index is None else thread_values(self.index, self.warps)
+        stages = self._stages
         return self.threads if stages is None else self.threads & np.broadcast_to(stages == stage, self.threads.shape)
 
     @property
     def fixed(self) -> bool:
         """Return whether each thread always names the same barrier of the buffer here."""
-        return self.index is not None and thread_values(self.index, self.warps) is not None
+        return self._stages is not None
 
     @property
     def by_thread(self) -> bool:
         """Return whether threads name different barriers of the buffer here, each always the same one."""
-        stages = None if self.index is None else thread_values(self.index, self.warps)
+        stages = self._stages
         return stages is not None and bool((stages != stages.flat[0]).any())
 
     def signals(self, rank: int, own: int) -> bool:
@@ -222,9 +184,14 @@ class Site:
         `rank`."""
         if not self.signals(rank, own):
             return 0
-        ranks = None if self._target is None else thread_values(self._target, self.warps)
+        ranks = None if self._target is None else self.definitions.values(self._target, self.warps)
         threads = self.threads_for(stage)
         return int((threads if ranks is None else threads & (ranks == rank)).sum())
+
+    @cached_property
+    def _stages(self) -> np.ndarray | None:
+        """The index of the barrier in each thread, where the thread index determines it."""
+        return None if self.index is None else self.definitions.values(self.index, self.warps)
 
     @cached_property
     def _target(self) -> Expr | None:
@@ -234,7 +201,7 @@ class Site:
     @property
     def _operands(self) -> Iterator[Call]:
         """The instructions whose results are operands, directly or through variables."""
-        yield from (node for node in _behind(self.call.args, self.bound) if isinstance(node, Call))
+        yield from (node for node in behind(self.call.args, self.definitions.bound) if isinstance(node, Call))
 
     @property
     def certain(self) -> bool:
@@ -285,7 +252,7 @@ class Sites:
         """Return the local variables and the named values that determine an expression."""
         found: dict[int, Buffer] = {}
         names: list[Var] = []
-        for node in _behind([expr], self.bound):
+        for node in behind([expr], self.bound):
             if isinstance(node, BufferLoad) and node.buffer.scope == "local":
                 found[id(node.buffer)] = node.buffer
             elif isinstance(node, Var):
@@ -314,7 +281,7 @@ class Sites:
 
     def depth(self, site: Site) -> int:
         """Return the number of barriers in the buffer that a site names."""
-        for node in _behind(site.call.args, self.bound):
+        for node in behind(site.call.args, self.bound):
             if isinstance(node, AddressOf) and node.buffer.name == site.barrier:
                 return node.buffer.size
         return 1
@@ -337,34 +304,36 @@ def find_sites(func: PrimFunc) -> Sites:
     warps = func.launch.warps
     found: list[Site] = []
     assigned: list[Assignment] = []
-    bound: dict[Var, Expr] = {}
-    for stmt, guards, loops in _reached(func.body, (), ()):
+    definitions = Definitions.of(func)
+    for stmt, guards, loops in reached(func.body, (), (), definitions):
         if isinstance(stmt, Bind):
-            bound[stmt.var] = stmt.value
+            definitions.add(stmt, warps)
         elif isinstance(stmt, BufferStore) and stmt.buffer.scope == "local":
             assigned.append(Assignment(stmt.buffer, stmt.value, stmt.span, guards, loops, len(found)))
         for node in walk(stmt):
             if isinstance(node, Call) and (entry := instruction_of(node)):
                 span = node.span or stmt.span
-                for name, index in _barriers(node, bound):
-                    found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found), bound))
-    return Sites(tuple(found), tuple(assigned), bound)
+                for name, index in _barriers(node, definitions.bound):
+                    found.append(Site(entry, node, name, index, span, guards, loops, warps, len(found), definitions))
+    return Sites(tuple(found), tuple(assigned), definitions.bound)
 
 
-def _reached(
-    stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...]
+def reached(
+    stmt: Stmt | None, guards: tuple[Guard, ...], loops: tuple[Stmt, ...], definitions: Definitions
 ) -> Iterator[tuple[Stmt, tuple[Guard, ...], tuple[Stmt, ...]]]:
     """Yield the leaf statements in program order, each with its enclosing guards and loops."""
     if isinstance(stmt, Seq):
         for child in stmt.stmts:
-            yield from _reached(child, guards, loops)
+            yield from reached(child, guards, loops, definitions)
     elif isinstance(stmt, If):
-        yield from _reached(stmt.then, (*guards, Guard(stmt.cond, True, stmt.span)), loops)
-        yield from _reached(stmt.orelse, (*guards, Guard(stmt.cond, False, stmt.span)), loops)
+        for arm, holds in ((stmt.then, True), (stmt.orelse, False)):
+            more = guards_of(stmt.cond, holds, stmt.span, definitions)
+            own = (guard for guard in more if not begins_loop(guard, arm))
+            yield from reached(arm, (*guards, *own), loops, definitions)
     elif isinstance(stmt, (For, While)):
-        yield from _reached(stmt.body, guards, (*loops, stmt))
+        yield from reached(stmt.body, guards, (*loops, stmt), definitions)
     elif isinstance(stmt, Hint):
-        yield from _reached(stmt.body, guards, loops)
+        yield from reached(stmt.body, guards, loops, definitions)
     elif stmt is not None:
         yield stmt, guards, loops
 
@@ -372,7 +341,7 @@ def _reached(
 def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr | None]]:
     """Yield the mbarriers among the operands, by name and index; "" for an instruction without one."""
     names: dict[str, Expr] = {}
-    for node in _behind(call.args, bound):
+    for node in behind(call.args, bound):
         if isinstance(node, Address):
             for buffer in node.buffers or ():
                 if buffer.scope == "shared" and buffer.dtype == "uint64":
@@ -380,20 +349,6 @@ def _barriers(call: Call, bound: Mapping[Var, Expr]) -> Iterator[tuple[str, Expr
         elif isinstance(node, AddressOf) and node.buffer.scope == "shared" and node.buffer.dtype == "uint64":
             names.setdefault(node.buffer.name, node.indices[0])
     yield from names.items() if names else (("", None),)
-
-
-def _behind(exprs: Sequence[Any], bound: Mapping[Var, Expr]) -> Iterator[Any]:
-    """Yield the nodes of expressions and, once each, of the definitions of their variables."""
-    stack = list(exprs)
-    seen: set[Var] = set()
-    while stack:
-        for node in walk(stack.pop()):
-            if isinstance(node, Var) and node in bound:
-                if node not in seen:
-                    seen.add(node)
-                    stack.append(bound[node])
-            else:
-                yield node
 
 
 def _number_of(pointer: Address) -> Expr:
@@ -410,12 +365,3 @@ def _peer(call: Call) -> Expr | None:
     """Return the rank of the CTA whose shared memory a call addresses; None for the executing CTA's."""
     entry = instruction_of(call)
     return None if entry is None else entry.peer(call)
-
-
-def source_text(span: Span | None) -> str:
-    """Return the text of a span within one line, or ""."""
-    if span is None:
-        return ""
-    line = linecache.getline(span.file, span.line)
-    same_line = span.end_line in (0, span.line) and span.end_column > span.column
-    return line[span.column : span.end_column].strip() if same_line else line.strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tirx_mini.ir import PrimFunc, Span
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass
 from tirx_mini.sim import (
     CountingBarrier,
     CountingWait,
@@ -25,7 +25,8 @@ from tirx_mini.sim import (
     place_key,
 )
 
-from .sites import Site, Sites, source_text
+from .guards import source_text
+from .sites import Site, Sites
 from .stuck_role import StuckRole
 from .waits import wait_text
 

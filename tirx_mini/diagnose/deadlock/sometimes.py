@@ -9,9 +9,10 @@ from tirx_mini.isa import BarrierEffect
 from tirx_mini.sim import NamedBarrierWait, RunningWarp
 
 from ..kind import Explanation, counted
+from .guards import Guard
 from .notes import guard_notes, site_notes
 from .rule import cause
-from .sites import Assignment, Guard, Site, Sites
+from .sites import Assignment, Site, Sites
 from .situation import Group, Situation, line, role_name
 from .states import WRONG_PARITY
 

@@ -7,17 +7,18 @@ assignments to them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.ir import Buffer, BufferLoad, For, PrimFunc, Span, Stmt, walk
 from tirx_mini.isa import BarrierEffect
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import MbarrierWait, RepeatedWait
 
 from ..kind import Explanation, Kind
 from .byte_counts import Suspect
+from .guards import Guard
 from .notes import guard_notes
 from .rule import cause
-from .sites import Assignment, Guard, Site, Sites, find_sites
+from .sites import Assignment, Site, Sites, find_sites
 from .situation import Group, Situation
 
 STANDS_STILL = Kind(

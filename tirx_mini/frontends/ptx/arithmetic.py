@@ -45,13 +45,18 @@ def _is_integer(kind: str) -> bool:
     return kind[0] in "us" and kind in TYPES
 
 
-def _modified(words: Words, compute: Compute) -> Compute:
-    """Apply .ftz, .sat and .relu to a scalar or packed floating-point `compute`."""
+def _modified(words: Words, compute: Compute, exact: Compute | None = None) -> Compute:
+    """Apply .ftz, .sat and .relu to a scalar or packed floating-point `compute`.
+
+    exact: the result in double precision, where rounding may make a normal number of a subnormal one.
+    """
 
     def whole(*args: Expr) -> Expr:
-        value = compute(*(map(flushed, args) if words.has("ftz") else args))
         if words.has("ftz"):
-            value = flushed(value)
+            args = tuple(map(flushed, args))
+        value = compute(*args)
+        if words.has("ftz"):
+            value = flushed(value, exact(*(cast("float64", each) for each in args)) if exact is not None else None)
         return saturated(value) if words.has("sat") else rectified(value) if words.has("relu") else value
 
     return halves(whole, HALVES[words.kind]) if words.kind in HALVES else whole
@@ -73,7 +78,8 @@ def _ring(op: str) -> Callable[[Words], Operation | None]:
             plain = not words.mods or words.mods == ("lo",)
             return _same(words, 2, lambda a, b: binary(op, a, b)) if plain else None
         if kind in ("f16", "bf16", "f16x2", "bf16x2"):
-            return _same(words, 2, _modified(words, lambda a, b: binary(op, a, b)))
+            compute = lambda a, b: binary(op, a, b)  # noqa: E731
+            return _same(words, 2, _modified(words, compute, compute))
         if kind == "f32x2":
             return _entry(words, f"{words.name}.f32x2", 2)
         if words.rounding in ("", "rn") and not words.has("ftz"):
@@ -114,7 +120,7 @@ def _fused(words: Words) -> Operation | None:
         word = lambda x: cast("uint32", reinterpret("uint16", x))  # noqa: E731
         fused = lambda *abc: value_of(f"fma.{kind}x2", DataType("uint32"), *map(word, abc))  # noqa: E731
         compute = lambda *abc: reinterpret(TYPES[kind], cast("uint16", fused(*abc)))  # noqa: E731
-        return _same(words, 3, _modified(words, compute))
+        return _same(words, 3, _modified(words, compute, lambda a, b, c: binary("+", binary("*", a, b), c)))
     if kind in ("f16x2", "bf16x2"):
         if not set(words.mods) & {"ftz", "sat", "relu"}:
             return _same(words, 3, lambda *abc: value_of(f"fma.{kind}", DataType("uint32"), *abc))
@@ -268,7 +274,8 @@ def _quotient(words: Words) -> Operation | None:
         return None
     if words.has("approx") and words.kind == "f32":
         return _same(words, 2, lambda a, b: value_of("div.approx", TYPES["f32"], a, b, ftz=words.has("ftz")))
-    if words.has("full") or words.rounding in ("", "rn"):
+    single = words.kind == "f32" and words.has("ftz")
+    if words.has("full") or (words.rounding in ("", "rn") and not single):
         return _same(words, 2, _modified(words, lambda a, b: binary("/", a, b)))
     return _entry(words, f"div.rounded.{words.kind}", 2)
 
@@ -277,9 +284,7 @@ def _reciprocal(words: Words) -> Operation | None:
     if not words.dtype.is_float:
         return None
     if words.kind == "f64" and words.has("approx"):
-        word = lambda x: reinterpret("uint64", binary("/", const(1.0, x.dtype), x))  # noqa: E731
-        upper = const(((1 << 32) - 1) << 32, "uint64")
-        return _same(words, 1, lambda a: reinterpret("float64", binary("&", word(a), upper)))
+        return _same(words, 1, _upper_half(lambda a: binary("/", const(1.0, a.dtype), a)))
     if words.has("approx"):
         return None
     if words.rounding in ("", "rn"):
@@ -299,7 +304,14 @@ def _root(words: Words) -> Operation | None:
 def _reciprocal_root(words: Words) -> Operation | None:
     if words.kind != "f64":
         return None
-    return _same(words, 1, lambda a: value_of("rsqrt.f64", words.dtype, a))
+    root = lambda a: value_of("rsqrt.f64", words.dtype, a)  # noqa: E731
+    return _same(words, 1, _upper_half(root) if words.has("ftz") else root)
+
+
+def _upper_half(compute: Compute) -> Compute:
+    """Flush subnormal numbers and keep the upper 32 bits of the result (PTX ISA: rcp.approx.ftz.f64)."""
+    upper = const(((1 << 32) - 1) << 32, "uint64")
+    return lambda a: reinterpret("float64", binary("&", reinterpret("uint64", flushed(compute(flushed(a)))), upper))
 
 
 def _approximation(words: Words) -> Operation | None:
@@ -310,6 +322,23 @@ def _approximation(words: Words) -> Operation | None:
     single = lambda a: value_of(f"{words.name}.approx", TYPES["f32"], cast("float32", a))  # noqa: E731
     compute = lambda a: cast(TYPES[half], single(a))  # noqa: E731
     return _same(words, 1, halves(compute, half) if words.kind in HALVES else compute)
+
+
+def _short_multiply_add(words: Words) -> Operation | None:
+    """Lower mad24.hi.sat: the upper part of a product of 24-bit numbers plus c, clamped (PTX ISA: mad24)."""
+    if not words.has("sat"):
+        return None
+    high = _of(f"mul24.hi.{words.kind}")
+    return _same(words, 3, lambda a, b, c: _clamped("+")(high(a, b), c))
+
+
+def _chosen_by_sign(words: Words) -> Operation | None:
+    """Lower slct.ftz, which compares an operand with zero after flushing it."""
+    if not words.has("ftz"):
+        return None
+    plain = _of(f"slct.{words.mods[-1]}.{words.kind}")
+    kept = TYPES[words.mods[-1]]
+    return Operation((kept, kept, words.dtype), kept, lambda a, b, c: plain(a, b, flushed(c)))
 
 
 # -- comparisons ----------------------------------------------------------------------------------------------------
@@ -348,7 +377,7 @@ def conversion(opcode: Sequence[str]) -> Operation | None:
     target, source = TYPES[to], TYPES[of]
     exact = not mods and (not source.is_float or target.is_float)
     nearest = mods == ["rn"] and target.is_float
-    cut = mods == ["rzi"] and source in ("float32", "float16") and target.bits == 32
+    cut = mods == ["rzi"] and source in ("float32", "float16") and target.is_integer and target.bits == 32
     if exact or nearest or cut:
         return Operation((source,), target, lambda a: cast(target, a))
     return None
@@ -359,5 +388,6 @@ FORMS: Mapping[str, Callable[[Words], Operation | None]] = {
     "min": _extreme("min"), "max": _extreme("max"), "neg": _sign(_minus), "abs": _sign(_magnitude),
     "div": _quotient, "rcp": _reciprocal, "sqrt": _root, "rsqrt": _reciprocal_root,
     "ex2": _approximation, "tanh": _approximation, "bfind": found, "bfe": extracted, "bfi": inserted,
+    "mad24": _short_multiply_add, "slct": _chosen_by_sign,
 }  # fmt: skip
 """The functions that make operations of opcodes, by the first word of the opcode."""

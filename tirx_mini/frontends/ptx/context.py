@@ -306,7 +306,7 @@ def side_by_side(pointers: Sequence[AddressOf]) -> bool:
 
 
 def as_type(dtype: DataType, value: Expr) -> Expr:
-    """Reinterpret a value as another type of equal width, or convert it otherwise; constants are folded."""
+    """Return the bits of a value in another type: zero- or sign-extended or cut off; constants are folded."""
     if isinstance(value, Const) and value.dtype.bits == dtype.bits and not dtype.is_bool and not value.dtype.is_bool:
         if value.dtype.is_float and dtype.is_integer:
             word = np.asarray(value.value, _numpy(value.dtype)).view(f"u{dtype.itemsize}")
@@ -316,6 +316,11 @@ def as_type(dtype: DataType, value: Expr) -> Expr:
             return const(float(word.view(_numpy(dtype))), dtype) if not np.isnan(word.view(_numpy(dtype))) else (
                 reinterpret(dtype, const(int(word), f"uint{dtype.bits}"))
             )
+    if value.dtype.bits != dtype.bits and not dtype.is_bool and not value.dtype.is_bool:
+        if value.dtype.is_float:
+            value = reinterpret(f"uint{value.dtype.bits}", value)
+        if dtype.is_float:
+            value = cast(f"uint{dtype.bits}", value)
     return bits_as(dtype, value)
 
 

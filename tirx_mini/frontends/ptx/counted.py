@@ -221,7 +221,7 @@ def _as_for(before: Mapping[Buffer | Var, Bounds], loop: While) -> For | None:
     if len(found) > 1 or None in found or (test.op in ("==", "!=") and len(set(before[test.counter])) > 1):
         return None
     iteration = Var(INT32, f"{test.counter.name}_iteration")
-    counted = [inside.worked_out(stmt, iteration, before) for stmt in body[:-1]]
+    counted = inside.counted(iteration, before)
     return For(iteration, const(0), const(found.pop() or 0), seq(*counted), span=loop.span)
 
 
@@ -234,6 +234,7 @@ class _Body:
     """The body of a loop. steps: the counters, with what each iteration adds to them."""
 
     def __init__(self, stmts: Sequence[Stmt]) -> None:
+        self._stmts = stmts
         self._places = {stmt: place for place, stmt in enumerate(stmts)}
         self._values = {stmt.var: stmt for stmt in stmts if isinstance(stmt, Bind)}
         self._stores: dict[Buffer, list[BufferStore | AddressOf]] = {}
@@ -295,7 +296,17 @@ class _Body:
             return None
         return _Test(a.counter, a.offset, op, b.offset, cond.a.dtype)
 
-    def worked_out(self, stmt: Stmt, iteration: Var, before: Mapping[Buffer | Var, Bounds]) -> Stmt:
+    def counted(self, iteration: Var, before: Mapping[Buffer | Var, Bounds]) -> list[Stmt]:
+        """Return the statements with the counters that are known from the iteration."""
+        ones = [counter for counter, step in self.steps.items() if step == 1 and counter.dtype.bits == _NARROW]
+        equal = {counter for counter in ones if before.get(counter) == (0, 0)}
+        found: list[Stmt] = []
+        for stmt in self._stmts:
+            found.append(self._worked_out(_Iterations(frozenset(equal), iteration).stmt(stmt), iteration, before))
+            equal -= {stmt.buffer} if isinstance(stmt, BufferStore) else set()
+        return found
+
+    def _worked_out(self, stmt: Stmt, iteration: Var, before: Mapping[Buffer | Var, Bounds]) -> Stmt:
         """Return the statement; if it advances a narrow counter from a known value, with its value of the iteration."""
         if not isinstance(stmt, BufferStore) or stmt.buffer not in self.steps or stmt.buffer.dtype.bits > _NARROW:
             return stmt
@@ -305,6 +316,16 @@ class _Body:
         step = self.steps[stmt.buffer]
         value = binary("+", binary("*", iteration, const(step, INT32)), const(first + step, INT32))
         return replace(stmt, value=cast(stmt.buffer.dtype, value))
+
+
+class _Iterations(Mutator):
+    """Replaces the counters that are equal to the number of the iteration by this number."""
+
+    def __init__(self, equal: frozenset[Buffer], iteration: Var) -> None:
+        self.equal, self.iteration = equal, iteration
+
+    def visit_BufferLoad(self, node: BufferLoad) -> Expr:
+        return cast(node.dtype, self.iteration) if node.buffer in self.equal else self.rebuild(node)
 
 
 def _trips(first: int, step: int, test: _Test) -> int | None:

@@ -32,6 +32,7 @@ def read_cuda(
     names: Sequence[str] = (),
     include: Sequence[str | Path] = (),
     define: Mapping[str, str] | Sequence[str] = (),
+    file: str = "",
     optimize: bool = False,
 ) -> PtxModule:
     """The module that CUDA C++ is compiled to. Findings are at the lines of the source. No GPU is needed.
@@ -44,12 +45,13 @@ def read_cuda(
     names: kernels by their C++ names. Instances of templates, such as "scale<float>", must be given.
     include: further folders for ``#include``, besides the folder of the file.
     define: macros, ``{"N": "4"}`` or ``["N=4"]``.
+    file: the name of a text in messages.
     optimize: simulate the optimised text alone.
 
     Raises `TirxError` at the line that NVRTC rejects, and `ToolchainError` if NVRTC is not installed.
     """
     roles = (Role.TIME,) if optimize else _CHECKED
-    texts = texts_of(_source(source, arch, names, include, define), roles)
+    texts = texts_of(_source(source, arch, names, include, define, file), roles)
     optimised = texts[Role.TIME]
     assert isinstance(optimised, Text)
     others = {role: found for role, found in texts.items() if role is not Role.TIME}
@@ -64,9 +66,10 @@ def cubin_of(
     names: Sequence[str] = (),
     include: Sequence[str | Path] = (),
     define: Mapping[str, str] | Sequence[str] = (),
+    file: str = "",
 ) -> bytes:
     """Return the binary of a module of CUDA C++. The arguments and errors are those of `read_cuda`."""
-    found = _source(source, arch, names, include, define)
+    found = _source(source, arch, names, include, define, file)
     return compile_cubin(found.text, found.file, arch, (*Role.TIME.flags, *found.flags), names, HEADERS)
 
 
@@ -76,13 +79,14 @@ def _source(
     names: Sequence[str],
     include: Sequence[str | Path],
     define: Mapping[str, str] | Sequence[str],
+    file: str,
 ) -> Source:
     folders = [Path(each) for each in include]
     if isinstance(source, Path):
         text, name = source.read_text(encoding="utf-8"), str(source.resolve())
         folders.insert(0, source.resolve().parent)
     else:
-        text, name = source, kept_lines(source, "cuda")
+        text, name = source, kept_lines(source, "cuda", file)
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = (
         "--pre-include=math.h",  # nvcc, too, has INFINITY and NAN without any include

@@ -80,11 +80,13 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
 def _in_order(words: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, object]]:
     """Return an opcode as the table spells it, with modifiers that the opcode implies.
 
-    The load mode of a tensor copy may stand before the state spaces; kinds of block scaling may leave out their number
-    of factors, or name the size of a block.
+    The load mode of a tensor copy may stand before the state spaces, and the multicast of tcgen05.cp before its shape.
+    Kinds of block scaling may leave out their number of factors, or name the size of a block.
     """
     if words[:4] == _TENSOR_COPY and words[5].startswith("tile"):
         return (*words[:5], *words[6:8], words[5], *words[8:]), {}
+    if words[:2] == ("tcgen05", "cp") and words[3].startswith("warpx"):
+        return (*words[:3], *words[4:5], words[3], *words[5:]), {}
     if "block_scale" not in words:
         return words, {}
     kind = next(word for word in words if word.startswith("kind::")).removeprefix("kind::")

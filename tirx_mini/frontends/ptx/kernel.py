@@ -16,6 +16,7 @@ from .parameters import in_registers
 from .structure import structured
 from .syntax import Function, Kernel, Module
 from .used_variables import referenced
+from .wide_registers import in_halves
 
 
 def entries(module: Module) -> Iterator[Function]:
@@ -39,7 +40,7 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     Raises `TirxError`, too, where its calls or jumps cannot be followed.
     """
     entry = entry_of(module, name)
-    flat, workspace = with_grid_workspace(in_registers(inlined(module, entry)))
+    flat, workspace = with_grid_workspace(in_registers(in_halves(inlined(module, entry))))
     if "debug" in module.target:
         flat = one_by_one(flat)
     entry, flat, variables = readable(entry, flat, (*referenced(module.variables, flat), *workspace), parameters)

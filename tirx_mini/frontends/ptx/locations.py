@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from tirx_mini.codegen import GENERATED
 from tirx_mini.ir import Span
 
 _FILE = re.compile(r'^[ \t]*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTILINE)
@@ -26,12 +27,14 @@ def kept_lines(text: str, language: str, file: str = "") -> str:
 class Locations:
     """The source locations in a text.
 
-    files: the names of ``.file``, by number. Line information of the same place with the calls that inlined it is in
-    `places`: a location that was inlined names its call by file, line and column alone.
+    files: the names of ``.file``, by number. generated: the numbers of text that tirx_mini wrote. Line information of
+    the same place with the calls that inlined it is in `places`: a location that was inlined names its call by file,
+    line and column alone.
     """
 
     def __init__(self, files: Mapping[int, str]) -> None:
         self.files = files
+        self.generated = frozenset(number for number, name in files.items() if Path(name).name == GENERATED)
         self.places: dict[tuple[str, ...], Span] = {}
 
     @classmethod
@@ -53,4 +56,5 @@ class Locations:
 
     def _span(self, file: str, line: str, column: str, inlined_at: Span | None) -> Span:
         name = self.files.get(int(file), "")
-        return Span(name, int(line), max(0, int(column) - 1), inlined_at=inlined_at)
+        column_from_0 = max(0, int(column) - 1)
+        return Span(name, int(line), column_from_0, inlined_at=inlined_at, library=int(file) in self.generated)

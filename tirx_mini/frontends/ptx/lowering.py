@@ -43,7 +43,7 @@ from .element_types import with_element_types
 from .entries import call_entry
 from .local_memory import place_locals
 from .origins import origins_of
-from .registers import examine, instructions, name_of, results
+from .registers import examine, guarded_until, instructions
 from .schedule import scheduled
 from .syntax import (
     Break,
@@ -153,7 +153,7 @@ class _Body:
         while position < len(nodes):
             node = nodes[position]
             if isinstance(node, Instruction) and node.guard is not None:
-                end = _guarded_until(nodes, position)
+                end = guarded_until(nodes, position)
                 self.guarded(node.guard, nodes[position:end])
                 position = end
                 continue
@@ -272,18 +272,3 @@ class _Body:
             context.emit(Evaluate(context.execute(TABLE["trap"], (), {}), span=node.span))
         elif not moves.compute(context, node) and not call_entry(context, node):
             raise refused(node)
-
-
-def _guarded_until(nodes: Sequence[Node], start: int) -> int:
-    """Return the end of the run of instructions with the same guard, stopping after one that writes the guard."""
-    first = nodes[start]
-    assert isinstance(first, Instruction) and first.guard is not None
-    end = start
-    while end < len(nodes):
-        node = nodes[end]
-        if not isinstance(node, Instruction) or node.guard != first.guard:
-            break
-        end += 1
-        if any(name_of(register) == name_of(first.guard) for register in results(node)):
-            break
-    return end

@@ -20,11 +20,11 @@ from tirx_mini.ir import (
     const,
     seq,
 )
-from tirx_mini.ir import Address as Pointer
 from tirx_mini.isa import GENERIC_BITS, GENERIC_LOCAL, TABLE, value_of
 from tirx_mini.records import dataclass
 
 from .arguments import bits_of
+from .atomics import KINDS, WIDE, atomic_vector, atomic_wide
 from .context import ADDRESS, Context, as_type, refused, side_by_side
 from .entries import call_entry
 from .local_accesses import access_local, is_local
@@ -65,6 +65,11 @@ class Form:
         if "L1::no_allocate" in parts and space == "global":
             attrs["evict"] = "L1::no_allocate"
         return Form(space.split("::")[0], sem, scope, words, opcode[-1], nc, attrs)
+
+    @property
+    def vector(self) -> str:
+        """The length of the vector, as an opcode has it."""
+        return f"v{self.words}" if self.words > 1 else ""
 
 
 def load_or_store(context: Context, instruction: Instruction) -> None:
@@ -261,13 +266,18 @@ def atomic(context: Context, instruction: Instruction) -> None:
         operands.pop()
     result = operands.pop(0) if returns else Sink()
     address, *values = operands
-    kind = parts[-1]
+    kind = parts[-1] if parts[-1] in KINDS else next((word for word in parts if word in KINDS), "")
     if not op or not isinstance(address, Address) or form.space == "local":
         raise refused(instruction)
     pointer = context.address(address)
     attrs = {"sem": form.sem, "scope": form.scope, "space": form.attrs["space"]}
+    if op in WIDE and kind == "b128":
+        atomic_wide(context, (result, pointer, values), op, attrs)
+        return
     if kind in ("f16x2", "bf16x2") or any(isinstance(value, Vector) for value in values):
-        _packed_atomic(context, instruction, (result, pointer, values), op, attrs)
+        if len(values) != 1:
+            raise refused(instruction)
+        atomic_vector(context, (result, pointer, values[0]), kind, {**attrs, "op": op, "vec": form.vector})
         return
     if kind not in TYPES:
         raise refused(instruction)
@@ -281,52 +291,6 @@ def atomic(context: Context, instruction: Instruction) -> None:
         context.evaluate(context.execute(TABLE["red"], (pointer, *args), {**attrs, "op": op, "type": kind}))
         return
     context.write(result, call)
-
-
-def _packed_atomic(
-    context: Context, instruction: Instruction, operands: tuple[Operand, Expr, Sequence[Operand]], op: str,
-    attrs: Mapping[str, object],
-) -> None:  # fmt: skip
-    """Lower a packed or vector atomic to one atomic operation per element (PTX ISA: atom, red)."""
-    result, pointer, values = operands
-    kind = instruction.opcode[-1]
-    half = kind[:-2] if kind.endswith("x2") else kind
-    if op != "add" or half not in ("f16", "bf16", "f32", "f64"):
-        raise refused(instruction)
-    width = bits_of(half) // 8
-    items = values[0].items if isinstance(values[0], Vector) else (values[0],)
-    targets = result.items if isinstance(result, Vector) else (result,)
-    place = 0
-    for number, item in enumerate(items):
-        parts = _elements(context, context.read(item, TYPES[kind]), half) if kind != half else [
-            context.read(item, TYPES[half])
-        ]
-        old: list[Expr] = []
-        for part in parts:
-            moved = _moved(context, pointer, place * width)
-            call = context.execute(TABLE["atom"], (moved, part), {**attrs, "op": op, "type": half})
-            old.append(context.kept(call, "old"))
-            place += 1
-        target = targets[min(number, len(targets) - 1)]
-        if not isinstance(target, Sink):
-            context.write(target, old[0] if len(old) == 1 else _joined(old))
-
-
-def _elements(context: Context, word: Expr, half: str) -> list[Expr]:
-    word = context.kept(word)
-    return [as_type(TYPES[half], cast("uint16", binary(">>", word, const(16 * n, _U32)))) for n in (0, 1)]
-
-
-def _joined(parts: Sequence[Expr]) -> Expr:
-    low, high = (cast(_U32, as_type(DataType("uint16"), part)) for part in parts)
-    return binary("|", low, binary("<<", high, const(16, _U32)))
-
-
-def _moved(context: Context, pointer: Any, offset: int) -> Expr:
-    if not offset:
-        return pointer
-    value = pointer.value
-    return Pointer(HANDLE, binary("+", value, const(offset, value.dtype)), pointer.buffers, span=context.span)
 
 
 def prefetch(context: Context, instruction: Instruction) -> bool:

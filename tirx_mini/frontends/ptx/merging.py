@@ -74,9 +74,15 @@ def _new(findings: Sequence[Finding], before: Sequence[Finding]) -> Iterator[Fin
 
 
 def _same_words(finding: Finding, findings: Sequence[Finding], others: Sequence[Finding]) -> Finding | None:
-    """Return the only other finding in the words of this one, if it is the only one in its text."""
-    words = finding.code, finding.message
-    own, found = ([each for each in several if (each.code, each.message) == words] for several in (findings, others))
+    """Return the only other finding in the words of this one, if it is the only one in its text.
+
+    Roles may be known in one text alone, so the words are those without them.
+    """
+
+    def words(one: Finding) -> tuple[str, str]:
+        return one.code, one.in_warps or one.message
+
+    own, found = ([each for each in several if words(each) == words(finding)] for several in (findings, others))
     return found[0] if len(own) == len(found) == 1 else None
 
 

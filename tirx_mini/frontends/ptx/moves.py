@@ -122,9 +122,24 @@ _WINDOWS = {"shared": GENERIC_SHARED, "local": GENERIC_LOCAL, "global": 0, "cons
 def _isspacep(context: Context, instruction: Instruction) -> None:
     result, source = instruction.operands
     space = instruction.opcode[1].split("::")[0]
+    if space == "const":
+        context.write(result, _in_constants(context, cast(ADDRESS, context.read(source))))
+        return
     window = binary(">>", cast(ADDRESS, context.read(source)), const(GENERIC_BITS, ADDRESS))
     number = {"shared": 1, "local": 2, "param": 3}.get(space, 0)
     context.write(result, binary("==", window, const(number, ADDRESS)))
+
+
+def _in_constants(context: Context, address: Expr) -> Expr:
+    """Return whether an address lies in a constant variable."""
+    found: Expr = const(False)
+    address = context.kept(address)
+    for name in (each.name for each in context.kernel.variables if each.space == "const"):
+        buffer = context.variables.arrays[name][0]
+        offset = binary("-", address, context.variables.address(name, context.span))
+        inside = binary("<", cast(_U64, offset), const(buffer.nbytes, _U64))
+        found = binary("or", found, inside)
+    return found
 
 
 def _cvt(context: Context, instruction: Instruction) -> None:

@@ -81,11 +81,18 @@ def rectified(value: Expr) -> Expr:
     return select(binary("<=", value, const(0.0, value.dtype)), const(0.0, value.dtype), value)
 
 
-def flushed(value: Expr) -> Expr:
-    """Replace a subnormal number by a zero with its sign (PTX ISA: .ftz)."""
+def flushed(value: Expr, exact: Expr | None = None) -> Expr:
+    """Replace a subnormal number by a zero with its sign (PTX ISA: .ftz).
+
+    exact: the number in double precision before it is rounded to float16, which decides instead.
+    """
     bits = value.dtype.bits
     bare = DataType(f"uint{bits}")
-    exponent = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000}[value.dtype]
+    exponent = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF << 52}[value.dtype]
     word = reinterpret(bare, value)
-    small = binary("==", binary("&", word, const(exponent, bare)), const(0, bare))
+    if exact is None:
+        small = binary("==", binary("&", word, const(exponent, bare)), const(0, bare))
+    else:
+        least, most = (const(sign * (2.0**-14 - 2.0**-26), exact.dtype) for sign in (-1, 1))  # rounded to 11 bits
+        small = binary("and", binary("<", least, exact), binary("<", exact, most))
     return select(small, reinterpret(value.dtype, binary("&", word, const(1 << (bits - 1), bare))), value)

@@ -111,22 +111,37 @@ def instructions(body: Sequence[Node]) -> Iterator[Instruction]:
                 yield from instructions(case)
 
 
+def guarded_until(nodes: Sequence[Node], start: int) -> int:
+    """Return the end of the run of instructions with the same guard, stopping after one that writes the guard."""
+    first = nodes[start]
+    assert isinstance(first, Instruction) and first.guard is not None
+    end = start
+    while end < len(nodes):
+        node = nodes[end]
+        if not isinstance(node, Instruction) or node.guard != first.guard:
+            break
+        end += 1
+        if any(name_of(register) == name_of(first.guard) for register in results(node)):
+            break
+    return end
+
+
 @dataclass
 class Use:
     """The definitions and uses of a register, as instruction numbers in ascending order.
 
-    end: of its first setting, the number behind the block that it is in. guarded: whether a setting has a guard.
+    end: of its first setting, the number behind the block that it is in. A run of instructions with one guard is a
+        block.
     """
 
     sets: list[int] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
     end: int = 0
-    guarded: bool = False
 
     @property
     def is_value(self) -> bool:
         """Return whether a single definition precedes all uses, so that the register is an SSA value."""
-        if len(self.sets) != 1 or self.guarded:
+        if len(self.sets) != 1:
             return False
         reads = self.reads
         return not reads or (self.sets[0] < reads[0] and reads[-1] < self.end)
@@ -177,15 +192,20 @@ class _Uses:
     def block(self, body: Sequence[Node]) -> None:
         """Record the definitions and uses in a block, and the end of the block."""
         mine: list[Use] = []
-        for node in body:
+        inner: list[Use] = []
+        run = 0
+        for position, node in enumerate(body):
             self.number += 1
             if isinstance(node, Instruction):
+                if node.guard is not None and position >= run:
+                    run = guarded_until(body, position)
                 self.read(sources(node))
                 for register in results(node):
                     use = self.use(register)
                     use.sets.append(self.number)
-                    use.guarded |= node.guard is not None
-                    mine.append(use)
+                    (mine if node.guard is None else inner).append(use)
+                if inner and position + 1 >= run:
+                    self.ended(inner)
             elif isinstance(node, If):
                 if isinstance(node.test, Register):
                     self.read((node.test,))
@@ -197,9 +217,14 @@ class _Uses:
                 self.read(registers_in((node.index,)))
                 for case in node.cases:
                     self.block(case)
+        self.ended(mine)
+
+    def ended(self, uses: list[Use]) -> None:
+        """Record the end of the block that sets these registers, and clear the list."""
         self.number += 1
-        for use in mine:
+        for use in uses:
             use.end = self.number
+        uses.clear()
 
     def read(self, registers: Sequence[Register]) -> None:
         for register in registers:
@@ -240,6 +265,9 @@ def _typed(instruction: Instruction) -> Iterator[tuple[Operand, str]]:
         yield from ((operand, words[5]) for operand in operands[:1])
     elif name == "mma":
         yield from zip(operands, words[-4:], strict=False)
+    elif name == "slct" and len(words) > 2:
+        yield from ((operand, words[-2]) for operand in operands[:3])
+        yield from ((operand, kind) for operand in operands[3:])
     elif name in ("cvt", "set") and len(words) > 2:
         yield from ((operand, words[-2]) for operand in operands[:1])
         yield from ((operand, kind) for operand in operands[1:])

@@ -55,8 +55,8 @@ class _Guarded:
         self.groups[-1][1].extend(nodes)
 
     def escape(self, flags: Mapping[Place, str]) -> None:
-        """Guard all later statements by the given flags."""
-        if any(place not in self.pending for place in flags):
+        """Guard all later statements by the given flags, also those that an earlier group may have set."""
+        if flags:
             self.pending.update(flags)
             self.groups.append((tuple(self.pending.values()), []))
 

@@ -247,7 +247,10 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A PTX module. file: the file name in messages; files: the ``.file`` names, by number."""
+    """A PTX module.
+
+    file: the file name in messages; files: the ``.file`` names, by number. of_cuda: whether nvcc or NVRTC made it.
+    """
 
     version: tuple[int, int]
     target: tuple[str, ...]
@@ -256,6 +259,7 @@ class Module:
     files: Mapping[int, str]
     variables: tuple[Declaration, ...]
     functions: tuple[Function, ...]
+    of_cuda: bool = False
 
 
 @dataclass(frozen=True, slots=True)

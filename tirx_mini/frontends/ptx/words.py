@@ -30,13 +30,23 @@ _SPELLED = (
 
 
 def in_words_of(module: Module, report: Report) -> Report:
-    """Reword the findings of a report in the module's source language."""
+    """Reword the findings of a report in the module's source language.
+
+    CUDA with the lines of a Python file is what tirx_mini made of a kernel: the words are right.
+    """
+    if module.of_cuda and _of_python(module):
+        return report
     words = _words(module)
     return replace(report, findings=tuple(_reworded(each, words) for each in report.findings))
 
 
 def made_by_triton(module: Module) -> bool:
-    """Return whether Triton's compiler made a module, whose lines are those of a Python file."""
+    """Return whether Triton's compiler made a module: its lines are those of a Python file, and it is not of CUDA."""
+    return not module.of_cuda and _of_python(module)
+
+
+def _of_python(module: Module) -> bool:
+    """Return whether lines of a module are those of a Python file."""
     return any(name.endswith(".py") for name in module.files.values())
 
 
@@ -52,7 +62,8 @@ def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:
         details["hint"] = reworded(details["hint"], words)
     if details.get("notes"):
         details["notes"] = tuple((reworded(text, words), span) for text, span in details["notes"])
-    return replace(finding, message=reworded(finding.message, words), details=details)
+    message, in_warps = reworded(finding.message, words), reworded(finding.in_warps, words)
+    return replace(finding, message=message, details=details, in_warps=in_warps)
 
 
 def reworded(text: str, words: Mapping[str, str]) -> str:

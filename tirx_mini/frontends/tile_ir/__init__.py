@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tirx_mini.on_demand import named
 
 if TYPE_CHECKING:
     from .context import COST_BASED, SERIAL, SPECIALIZED, UNSPECIALIZED, Options
@@ -13,26 +14,19 @@ if TYPE_CHECKING:
     from .run import Launch, captured, compile, interpret, interpreted, launch, simulate, simulated
     from .ssa import Module, diff, print_module
 
-_RUN = ("Launch", "captured", "compile", "interpret", "interpreted", "launch", "simulate", "simulated")
-_OPTIONS = ("COST_BASED", "SERIAL", "SPECIALIZED", "UNSPECIALIZED", "Options")
-_PLACES = {
-    **dict.fromkeys(_RUN, "run"),
-    **dict.fromkeys(_OPTIONS, "context"),
-    **dict.fromkeys(("STAGES", "TileProgram"), "program"),
-    **dict.fromkeys(("Module", "diff", "print_module"), "ssa"),
-    "TileKernel": "language",
-    "imports": "import_paths",
+_NAMES = {
+    "context": ("COST_BASED", "SERIAL", "SPECIALIZED", "UNSPECIALIZED", "Options"),
+    "import_paths": ("imports",),
+    "language": ("TileKernel",),
+    "program": ("STAGES", "TileProgram"),
+    "run": ("Launch", "captured", "compile", "interpret", "interpreted", "launch", "simulate", "simulated"),
+    "ssa": ("Module", "diff", "print_module"),
 }
-"""The module of each name. They are imported when they are asked for: each level can be used without those above it."""
+"""All names, by their modules: each level can be used without those above it."""
+__getattr__ = named(__name__, _NAMES)
 
 __all__ = [
     "COST_BASED", "SERIAL", "SPECIALIZED", "STAGES", "UNSPECIALIZED", "Launch", "Module", "Options", "TileKernel",
     "TileProgram", "captured", "compile", "diff", "imports", "interpret", "interpreted", "launch", "print_module",
     "simulate", "simulated",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

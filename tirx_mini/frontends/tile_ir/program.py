@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,7 @@ from tirx_mini.target import Target
 
 from .context import Context, Options, context_for
 from .cuda_tile import AssertionFailed, OutOfBounds, interpret, ops
-from .emit import emit_kernel
 from .language import ArraySpec, DType, ListSpec, RecordSpec, ScalarSpec, Spec, TileError, TileKernel, Traced, trace
-from .nv_tileaa import convert_cudatile_to_tileaa
-from .nv_tileas import IN_ORDER
 from .ssa import Module, Watch, print_module, run_verified
 
 LEVELS = ("cuda_tile", "nv_tileaa", "nv_tileas")
@@ -28,9 +25,15 @@ LEVELS = ("cuda_tile", "nv_tileaa", "nv_tileas")
 STAGES = (*LEVELS, "tir", "lowered", "cuda", "ptx", "sass")
 """What a program can be shown as, from its author's form to machine code."""
 
-_PASSES: tuple[Pass[Module], ...] = (
-    Pass("convert-cudatile-to-tileaa", "tiles become memory and values", convert_cudatile_to_tileaa), *IN_ORDER
-)  # fmt: skip
+
+@cache
+def _passes() -> tuple[Pass[Module], ...]:
+    """The passes from cuda_tile to nv_tileas, imported on first use: tracing and interpreting a program need none."""
+    from .nv_tileaa import convert_cudatile_to_tileaa
+    from .nv_tileas import IN_ORDER
+
+    first = Pass("convert-cudatile-to-tileaa", "tiles become memory and values", convert_cudatile_to_tileaa)
+    return first, *IN_ORDER
 
 
 class TileRunError(TileError):
@@ -102,7 +105,7 @@ class TileProgram:
         else only the last one is.
         """
         context = self.context if watch is None else Context(self.context.gpu, self.context.options)
-        return run_verified(self.cuda_tile, _PASSES, context, watch, each=watch is not None)
+        return run_verified(self.cuda_tile, _passes(), context, watch, each=watch is not None)
 
     def text(self, stage: str = "cuda_tile", grid: Sequence[int] = (1,)) -> str:
         """Return the program's text at one of `STAGES`, for a grid from "tir" on. Raises `ValueError` for others."""
@@ -112,7 +115,7 @@ class TileProgram:
             target = Target("sim:" + self.gpu)
             return driver.compile(self.func(grid), target).source(stage)
         if stage == "nv_tileaa":
-            return print_module(_PASSES[0].run(self.cuda_tile, self.context))
+            return print_module(_passes()[0].run(self.cuda_tile, self.context))
         return print_module(self.cuda_tile if stage == "cuda_tile" else self._module(grid))
 
     def func(self, grid: Sequence[int]) -> PrimFunc:
@@ -120,6 +123,8 @@ class TileProgram:
         x, y, z = (*grid, 1, 1)[:3]
         key = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
         if key not in self._kernels:
+            from .emit import emit_kernel
+
             self._kernels[key] = emit_kernel(self._module(key), key, self._parameters())
         return self._kernels[key]
 
@@ -143,7 +148,7 @@ class TileProgram:
         if (self.context.options.num_ctas or 1) == 1:
             return self.nv_tileas
         x, y, z = (*grid, 1, 1)[:3]
-        return run_verified(self.cuda_tile, _PASSES, replace(self.context, grid=(x, y, z)), each=False)
+        return run_verified(self.cuda_tile, _passes(), replace(self.context, grid=(x, y, z)), each=False)
 
     def _parameters(self) -> list[Buffer | Var]:
         """Return the parameters of `func`: a buffer for each array, and a variable for each number."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
@@ -31,6 +30,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import issue
 from tirx_mini.layout import Layout
+from tirx_mini.records import dataclass
 
 from .gemm import Place
 

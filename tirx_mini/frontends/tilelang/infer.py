@@ -9,7 +9,7 @@ dimension that it reduces. Where nothing is known, the loop of most dimensions i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.ir import (
     AddressOf,
@@ -37,6 +37,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.layout import Layout, SwizzleMode, TileLayout, tma_shared_layout
+from tirx_mini.records import dataclass, replace
 
 from .language.hints import LAYOUT_HINT, Swizzled
 from .language.memory import FRAGMENT

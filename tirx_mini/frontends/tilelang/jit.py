@@ -8,11 +8,11 @@ import inspect
 import itertools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.arguments import ArgumentError, is_tensor
 from tirx_mini.ir import PrimFunc, TirxError, Var
+from tirx_mini.records import dataclass
 
 from .kernel import JITKernel, compile
 from .language.eager import Signature, kernel_of, signature_of

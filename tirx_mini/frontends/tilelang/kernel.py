@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from tirx_mini.ir import (
 )  # fmt: skip
 from tirx_mini.ir import symbols as symbols_of
 from tirx_mini.pytorch import pytorch_or_none
+from tirx_mini.records import dataclass
 from tirx_mini.target import Target
 
 from .pipeline import FAST_MATH, is_tilelang, launches, lower

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import Buffer, Expr, TirxError, binary, const
 from tirx_mini.layout import Axis, Layout, TileLayout, m, tx
+from tirx_mini.records import dataclass, replace
 
 THREAD, REGISTER = "thread", "register"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from tirx_mini.ir import (
     substitute,
     walk,
 )
+from tirx_mini.records import dataclass, replace
 
 from .evaluate import table_of
 from .language.memory import FRAGMENT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tirx_mini.ir import (
     INT32,
@@ -34,6 +33,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.layout import vector_length
+from tirx_mini.records import dataclass
 
 from .language.loops import PARALLEL_HINT
 from .language.memory import FRAGMENT

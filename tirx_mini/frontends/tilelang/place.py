@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Protocol
 
 from tirx_mini.ir import Analyzer, Buffer, Stmt, TileCall, TirxError
 from tirx_mini.layout import Layout
+from tirx_mini.records import dataclass, replace
 
 from .layouts import Fragment
 from .teams import Team

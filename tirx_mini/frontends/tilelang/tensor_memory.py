@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES, WARPGROUP_SIZE
@@ -39,6 +39,7 @@ from tirx_mini.ir import (
 from tirx_mini.isa import issue
 from tirx_mini.layout import Layout, S, TCol, TileLayout, TLane, tid_in_wg
 from tirx_mini.passes import TEAM_HINT, ordered_by_mbarriers, team_of
+from tirx_mini.records import dataclass, replace
 from tirx_mini.tile import OPS
 
 from .gemm import GEMM, NEVER, PHASE, TCGEN05_DRAIN, WG_WAIT, Place, part, tmem_fragment

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from statistics import mean, median, pstdev
 from time import perf_counter
 from typing import Any
@@ -22,6 +22,7 @@ from tirx_mini.foreign import scripts, simulated_device
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec, nearest_gpu
 from tirx_mini.ir import TIR, DataType, IRModule, PrimFunc
 from tirx_mini.layout import Layout
+from tirx_mini.records import dataclass, replace
 from tirx_mini.runtime import Executable, HostModule, SourceModule, device_arch
 from tirx_mini.sim import numpy_dtype
 

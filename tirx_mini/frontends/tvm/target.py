@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.foreign import simulated_device
 from tirx_mini.hardware import GPUS, MAX_THREADS_PER_CTA, THREADS_OF, arch_name
+from tirx_mini.records import dataclass
 from tirx_mini.runtime import device_arch
 from tirx_mini.target import Target as OwnTarget
 

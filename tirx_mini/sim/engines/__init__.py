@@ -6,6 +6,7 @@ from .cp_async import CopyOutOfBounds, CopyTooLarge, CpAsync, MisalignedCopy
 from .issued import Batch, Pipe, pair
 from .launch_control import CancelAfterFailure, LaunchControl
 from .leaders import Leaders
+from .maps_in_memory import UnfencedMap
 from .mma_time import arithmetic, fill, operand_bytes
 from .operands import OperandOutOfBounds
 from .representatives import NoRepresentatives, Representatives
@@ -73,5 +74,5 @@ __all__ = [
     "Strips", "Submatrix", "TensorCores", "TensorMapRule", "TmaEngine", "TmemAccesses", "TmemAllocators", "TmemAtExit",
     "TmemColumnsExceeded", "TmemNotHeld", "UnreadColumns", "WarpgroupTooSmall", "WarpWgmma", "WgmmaAtExit",
     "WgmmaEngines", "WgmmasDiffer", "WgmmaWait", "WrongTmemLane", "FactorsMisread", "FreedBeforePeer", "HalfRead",
-    "Misread", "OtherResult", "OwnAccumulator", "ReadOnlyPath", "Seen", "TileMisread",
+    "Misread", "OtherResult", "OwnAccumulator", "ReadOnlyPath", "Seen", "TileMisread", "UnfencedMap",
 ]  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Origin
 from ..machine import Cta, Mbarrier, Wait

@@ -8,13 +8,12 @@ at their bandwidth, plus the latency of an access to another CTA's shared memory
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
 from tirx_mini.isa import Addresses, MemoryAccess
+from tirx_mini.records import dataclass
 
 from ..facts import Fault, Origin
 from ..machine import LANES, Cta, Gpu, Mbarrier, Registers, Signal, Warp, numpy_dtype, offset_of

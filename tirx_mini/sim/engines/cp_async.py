@@ -6,11 +6,10 @@ and an unordered write of shared memory. Bytes move as late as this allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..machine import OFFSET_MASK, WINDOW_BITS, BarrierUse, Mbarrier, Signal, Warp

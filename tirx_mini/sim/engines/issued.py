@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
 
 from tirx_mini.ir import Span
 from tirx_mini.isa import CP_SHAPES, PLAIN, BlockScales, InstructionDescriptor, Kept, SmemDescriptor, TmemOperand
+from tirx_mini.records import dataclass
 
 from ..machine import Cta, Mbarrier
 from ..ordering import Actor, Agent, Operation, Proxy, Snapshot, SyncClock

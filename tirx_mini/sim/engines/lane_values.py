@@ -29,3 +29,16 @@ def spread(w: RunningWarp, found: np.ndarray) -> np.ndarray:
 def scalar(found: np.ndarray) -> int | np.generic:
     """One value as generated code computes with it."""
     return int(found[0]) if found.dtype.kind in "iu" else found[0]
+
+
+def elements(words: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The elements in registers of a lane, of the number and type of `like`: side by side, or one in each register."""
+    if like.nbytes == words.nbytes:
+        return np.ascontiguousarray(words).view(like.dtype)
+    return words.astype(f"u{like.itemsize}").view(like.dtype)
+
+
+def in_registers(found: np.ndarray, count: int) -> np.ndarray:
+    """Elements as `count` registers hold them."""
+    bits = found.view(np.uint32 if found.nbytes == 4 * count else f"u{found.itemsize}")
+    return bits.astype(np.uint32)

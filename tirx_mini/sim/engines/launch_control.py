@@ -5,12 +5,12 @@ answer takes as long as an access to the far part of the L2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.hardware import TMA_GLOBAL_ALIGN
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..machine import Cta, Gpu, Mbarrier, Signal, Warp

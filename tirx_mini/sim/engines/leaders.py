@@ -7,10 +7,11 @@ If all warps of a warpgroup execute the same operations, three of them only wait
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tirx_mini.hardware import WARPGROUP_WARPS
+from tirx_mini.records import dataclass
 
 from ..machine import Blocking, Cta, RegisterArray, Wait, Warp
 from .wgmma_engines import WgmmaEngines

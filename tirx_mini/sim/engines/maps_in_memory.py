@@ -1,19 +1,85 @@
-"""Tensor maps that a kernel keeps in global memory, as tensormap.replace changes them."""
+"""Tensor maps that a kernel keeps in global memory, as tensormap.replace changes them.
+
+A copy reads its map through the tensormap proxy. Changes of other threads or of its own reach this proxy by a release
+behind them and an acquire that names the map, each by a fence (PTX ISA: "membar/fence", .proxy.tensormap).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import MapFields, MemoryAccess, decode_tensor_map
 
-from ..machine import GlobalBuffer, Warp
-from ..ordering import Unequal
+from ..facts import Fact
+from ..machine import GlobalBuffer, Gpu, RunningWarp, Warp
+from ..ordering import Access, Epochs, Unequal
 
 _HALF = MemoryAccess("uint64", "weak", "sys", "global", 8)
 _HALF_BYTES = 64
 _RULE = "PTX ISA: tensormap.replace"
 
 
-def map_in_memory(w: Warp, address: int) -> TensorMap:
+@dataclass(frozen=True)
+class UnfencedMap(Fact):
+    """A copy whose tensor map was changed without the fences of its proxy. written: the change.
+
+    released: whether the change is released, so that only the acquire is missing.
+    """
+
+    buffer: str
+    written: Access
+    released: bool
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """A fence of the tensormap proxy: when an agent executed it. known: what happened before it, by agent."""
+
+    agent: int
+    epoch: int
+    known: Epochs
+
+    def follows(self, agent: int, epoch: int) -> bool:
+        """Return whether an event happens before the fence."""
+        if agent == self.agent:
+            return self.epoch >= epoch
+        return agent < len(self.known) and self.known.item(agent) >= epoch
+
+
+class TensormapProxy:
+    """The fences of the tensormap proxy. acquired: by the address of their map."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self._gpu = gpu
+        self._released: list[_Fence] = []
+        self._acquired: dict[int, list[_Fence]] = {}
+
+    def fence(self, w: RunningWarp, address: int | None) -> None:
+        """Record a fence: an acquire of the map at an address, or a release for None."""
+        fences = self._released if address is None else self._acquired.setdefault(address, [])
+        fences.append(_Fence(w.agent.index, w.agent.epoch, w.agent.known))
+        w.agent.advance()
+
+    def check(self, w: Warp, address: int, home: GlobalBuffer, first: int) -> None:
+        """Record a finding about a copy whose map changed before it, without both fences."""
+        segment = self._gpu.memory.segments.get(home.slot)
+        if segment is None:
+            return
+        start, granule = first - segment.start, segment.granule
+        written = segment.last_write(slice(start // granule, -(-(start + 2 * _HALF_BYTES) // granule)))
+        if written is None or not w.agent.happens_after(written.agent, written.epoch):
+            return
+        released = [each for each in self._released if each.follows(written.agent, written.epoch)]
+        acquired = [
+            each for each in self._acquired.get(address, ())
+            if each.follows(written.agent, written.epoch) and w.agent.happens_after(each.agent, each.epoch)
+        ]  # fmt: skip
+        if not any(after.follows(each.agent, each.epoch) for after in acquired for each in released):
+            self._gpu.facts.record(UnfencedMap(w.origin, f"{home.name} at byte {first}", written, bool(released)))
+
+
+def map_in_memory(w: Warp, address: int, proxy: TensormapProxy) -> TensorMap:
     """Return the tensor map at an address, which is read as by a weak load of the warp.
 
     Raises a fault if its fields are invalid.
@@ -27,6 +93,7 @@ def map_in_memory(w: Warp, address: int) -> TensorMap:
     found = gpu.memory.locate(address)
     assert found is not None
     home, first = found
+    w.cta.cluster.order.record(proxy.check, w, address, home, first)
     fields = decode_tensor_map(gpu.memory.view(home.slot, 1)[first : first + 2 * _HALF_BYTES])
     name = f"{home.name} at byte {first}"
     if fields is None:

@@ -9,12 +9,12 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tirx_mini.isa import MemoryAccess
+from tirx_mini.records import dataclass
 
 from ..doubts import Doubt
 from ..machine import Gpu, RunningWarp, numpy_dtype

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tirx_mini.hardware import SWIZZLE_PERIOD
 from tirx_mini.ir import Span
 from tirx_mini.isa import Format, InstructionDescriptor, SmemDescriptor, TmemOperand, operand_chunks
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, Fault, Origin
 from ..machine import BatchedSharedMemory, Probe, SharedMemory, TensorMemory, numpy_dtype
@@ -290,5 +290,5 @@ def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[in
     ]
     items = np.concatenate(parts, axis=0 if mn_major else 1) // 16
     low, high = int(items.min()), int(items.max()) + 1
-    dense = high - low == items.size == len(np.unique(items))
+    dense = high - low == items.size and bool(np.bincount(items.reshape(-1) - low).all())
     return Pattern(items, low * 16, high * 16, dense, mn_major)

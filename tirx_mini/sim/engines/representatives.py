@@ -10,10 +10,10 @@ and the run of a whole launch takes the same time to the cycle. See `translate.r
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tirx_mini.hardware import WARPGROUP_WARPS
+from tirx_mini.records import dataclass
 
 from ..machine import Cta, RunningWarp, Wait
 from .wgmma_engines import WgmmaEngines

@@ -9,12 +9,13 @@ specific to one run, so it excuses no race.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, Addresses, Loaded, MemoryAccess
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, Fault
 from ..machine import (
@@ -27,14 +28,16 @@ from ..machine import (
     Registers,
     RunningWarp,
     numpy_dtype,
+    spend_fence,
     spend_global,
     spend_shared,
 )
-from ..ordering import Actor, Clocks, CtaPlace, Epochs, Operation, Proxy, Release, Released, Strong, apart, in_scope
-from .lane_values import active, scalar, spread
+from ..ordering import Actor, Clocks, Epochs, Operation, Proxy, Release, Released, Strong, apart
+from .lane_values import active, elements, in_registers, scalar, spread
 from .older_values import OlderValues, Run, Written
-from .reductions import OPERATIONS
+from .reductions import combined, computed
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
+from .scopes import covers, place_of, reaches
 from .trails import Trails
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
@@ -72,7 +75,7 @@ class ScopedAccesses:
         dtype = numpy_dtype(access.dtype)
         varies = isinstance(address, np.ndarray) and address.ndim > 0
         found = np.zeros(w.mask.count if varies else 1, dtype)
-        for run in self._runs(w, access, address, write=False):
+        for run in self._runs(w, access, address, Operation.LOAD):
             w.cta.cluster.values.apply(self._load, w, access, run, found)
         return spread(w, found) if varies else scalar(found)
 
@@ -85,9 +88,9 @@ class ScopedAccesses:
         """Load adjacent words into registers."""
         words = np.zeros((access.words, LANES), np.uint32)
         values = w.cta.cluster.values
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=False):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.LOAD):
             values.apply(self._load_words, w, access, run, words)
-        values.apply(registers.write, words)
+        values.apply(registers.write, words, None if w.mask.full else w.mask.bits)
 
     def _load_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
         self._read(w, access, run)
@@ -99,7 +102,7 @@ class ScopedAccesses:
         varies = any(isinstance(v, np.ndarray) and v.ndim for v in (address, *values))
         if varies:
             address = np.broadcast_to(address, (LANES,))
-        for run in self._runs(w, access, address, write=True):
+        for run in self._runs(w, access, address, Operation.STORE):
             w.cta.cluster.values.apply(self._store, w, access, run, values, varies)
 
     def _store(self, w: RunningWarp, access: MemoryAccess, run: Run, values: Sequence[Any], varies: bool) -> None:
@@ -117,7 +120,7 @@ class ScopedAccesses:
         """Store adjacent words from registers."""
         values = w.cta.cluster.values
         words = values.of(registers.read, access.words)
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.STORE):
             values.apply(self._store_words, w, access, run, words)
 
     def _store_words(self, w: RunningWarp, access: MemoryAccess, run: Run, words: np.ndarray) -> None:
@@ -133,7 +136,7 @@ class ScopedAccesses:
         operand = active(w, value, dtype, True)
         expected = active(w, compare, dtype, True) if compare is not None else operand
         old = np.zeros(w.mask.count, dtype)
-        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), write=True):
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.ATOMIC):
             w.cta.cluster.values.apply(self._update, w, access, run, op, (operand, expected, old))
         return spread(w, old)
 
@@ -148,7 +151,36 @@ class ScopedAccesses:
         for step in steps:
             lanes, at = run.lanes[step], places[step]
             old[lanes] = items[at]
-            items[at] = OPERATIONS[op](old[lanes], operand[lanes], expected[lanes])
+            items[at] = computed(op, old[lanes], operand[lanes], expected[lanes], flush=run.slot is not None)
+        self.older.wrote(w, access, run, begun, released, self.trails.at(run))
+
+    def update_registers(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, op: str,
+        registers: tuple[Registers, Registers | None, Registers | None], count: int,
+    ) -> None:  # fmt: skip
+        """Update adjacent elements from registers, each lane in turn. registers: the operand, the value that "cas"
+        compares with, and the destination of the old values; `count` of each, which hold one element or two."""
+        values, (operand, compare, result) = w.cta.cluster.values, registers
+        given = values.of(operand.read, count)
+        expected = given if compare is None else values.of(compare.read, count)
+        old = np.zeros((count, LANES), np.uint32)
+        for run in self._runs(w, access, np.broadcast_to(address, (LANES,)), Operation.ATOMIC):
+            values.apply(self._update_words, w, access, run, op, (given, expected, old))
+        if result is not None:
+            values.apply(result.write, old)
+
+    def _update_words(
+        self, w: RunningWarp, access: MemoryAccess, run: Run, op: str, operands: tuple[np.ndarray, ...]
+    ) -> None:
+        given, expected, old = operands
+        begun, released = self.older.begin(w, access, run), self._atomic(w, access, run)
+        dtype = numpy_dtype(access.dtype)
+        items, places = run.view(dtype.itemsize).view(dtype), run.offsets // dtype.itemsize
+        for place, lane in zip(places.tolist(), w.mask.lanes[run.lanes].tolist(), strict=True):
+            at = slice(place, place + access.words)
+            before = items[at].copy()
+            old[:, lane] = in_registers(before, len(old))
+            items[at] = combined(op, before, *(elements(each[:, lane], before) for each in (given, expected)))
         self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:
@@ -158,37 +190,39 @@ class ScopedAccesses:
         accesses the flag has such a fence; on hardware, all earlier writes of any thread are in the L2 after its fence,
         and later reads do not hit stale lines of the L1.
         """
+        if sem in RELEASES:
+            spend_fence(w, scope)
         w.cta.cluster.order.record(self._fence, w, sem, scope)
 
     def _fence(self, w: RunningWarp, sem: str, scope: str) -> None:
         patterns = self._patterns.setdefault(w, Patterns())
-        word, place = w.mask.word, _place(w)
+        word, place = w.mask.word, place_of(w)
         if sem in ACQUIRES:
             for release, readers in list(patterns.observed.items()):
                 some_left, others = readers & ~word, word & ~readers
                 if some_left and others:
                     continue
-                if _reaches(release, scope, place):
+                if reaches(release, scope, place):
                     w.agent.acquire_older(release.clocks)
                     del patterns.observed[release]
                     if some_left:
                         patterns.observed[release] = some_left
                 elif release.each is not None:
                     for each in release.each():
-                        if _reaches(each, scope, place):
+                        if reaches(each, scope, place):
                             w.agent.acquire_older(each.clocks)
-        if sem in ACQUIRES and _covers(scope, "cluster"):
+        if sem in ACQUIRES and covers(scope, "cluster"):
             for agent in w.lanes.within(word, w.agent):
                 agent.receive()
-        if _covers(scope, "gpu"):
+        if covers(scope, "gpu"):
             self._fenced = True
             for agent in w.lanes.within(word, w.agent):
                 agent.fence_gpu(sem in ACQUIRES, sem in RELEASES)
         if sem in RELEASES:
-            if _covers(scope, "cluster"):
+            if covers(scope, "cluster"):
                 for barrier in w.cta.initialised:
                     barrier.init_by.fence_memory(w)
-            kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not _covers(scope, r.scope)]
+            kept = [(lanes, r) for lanes, r in patterns.fences if lanes & ~word or not covers(scope, r.scope)]
             patterns.fences = [*kept, (word, self._released(w, scope))]
 
     def fenced(self, w: RunningWarp, scope: str) -> list[Clocks]:
@@ -196,19 +230,23 @@ class ScopedAccesses:
         patterns, word = self._patterns.get(w), w.mask.word
         if patterns is None:
             return []
-        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and _covers(r.scope, scope)]
+        return [r.clocks for lanes, r in patterns.fences if not lanes & ~word and covers(r.scope, scope)]
 
     def published(self, w: RunningWarp) -> list[Clocks]:
         """The clocks of what active lanes have released at the scope of the cluster or a wider one, by fences."""
         fences = self._patterns[w].fences if w in self._patterns else []
-        found = [r.clocks for lanes, r in fences if lanes & w.mask.word and _covers(r.scope, "cluster")]
+        found = [r.clocks for lanes, r in fences if lanes & w.mask.word and covers(r.scope, "cluster")]
         return [*found, w.agent.fenced_clocks()] if self._fenced and w.agent.has_fenced else found
 
     # -- memories ------------------------------------------------------------------------------------------------
 
-    def _runs(self, w: RunningWarp, access: MemoryAccess, address: Addresses, write: bool) -> Iterator[Run]:
+    def _runs(
+        self, w: RunningWarp, access: MemoryAccess, address: Addresses, operation: Operation
+    ) -> Iterator[Run]:
         """Yield the accesses of the active lanes by memory; a uniform address is a single access."""
         nbytes = numpy_dtype(access.dtype).itemsize * access.words
+        if operation is not Operation.LOAD and access.sem in RELEASES:
+            spend_fence(w, access.scope)
         given: Any = address
         if isinstance(address, np.ndarray) and address.ndim:
             addresses: np.ndarray = (given if w.mask.full else given[w.mask.lanes]).astype(np.int64, copy=False)
@@ -224,12 +262,12 @@ class ScopedAccesses:
             low, high = int(addresses.min()), int(addresses.max())
         home = self._home(w, low)
         if home == self._home(w, high):
-            yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, write)
+            yield from self._at(w, access, home, np.arange(len(addresses)), addresses, nbytes, operation)
             return
         homes = np.array([self._home(w, each) for each in addresses.tolist()])
         for home in np.unique(homes).tolist():
             lanes = np.flatnonzero(homes == home)
-            yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, write)
+            yield from self._at(w, access, home, lanes, addresses[lanes], nbytes, operation)
 
     def _home(self, w: RunningWarp, address: int) -> int:
         """Return the memory of an address: the rank of a CTA, or a negative number for each global buffer."""
@@ -237,13 +275,14 @@ class ScopedAccesses:
         return rank if rank < len(w.cta.cluster.ctas) else -1 - (address >> self.gpu.memory.SPACING)
 
     def _at(
-        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+        self, w: RunningWarp, access: MemoryAccess, home: int, lanes: np.ndarray, own: np.ndarray, n: int,
+        operation: Operation,
     ) -> Iterator[Run]:
         """Yield the accesses to one memory, split at the boundaries of shadow segments."""
         if home < 0:
-            yield self._global(w, access, lanes, own, n, write)
+            yield self._global(w, access, lanes, own, n, operation)
             return
-        run: Run = self._shared(w, access, home, lanes, own, n, write)
+        run: Run = self._shared(w, access, home, lanes, own, n, operation is not Operation.LOAD)
         while run.segment is not None and int(run.offsets.max()) >= run.segment.stop:
             yield replace(run, lanes=run.lanes[inside := run.offsets < run.segment.stop], offsets=run.offsets[inside])
             lanes, offsets = run.lanes[~inside], run.offsets[~inside]
@@ -269,9 +308,9 @@ class ScopedAccesses:
         return Run(lanes, offsets, cta.smem.view, segment)
 
     def _global(
-        self, w: RunningWarp, access: MemoryAccess, lanes: np.ndarray, own: np.ndarray, n: int, write: bool
+        self, w: RunningWarp, access: MemoryAccess, lanes: np.ndarray, own: np.ndarray, n: int, operation: Operation
     ) -> Run:
-        memory = self.gpu.memory
+        memory, write, atomic = self.gpu.memory, operation is not Operation.LOAD, operation is Operation.ATOMIC
         found = memory.locate(int(own.max()) + n - 1)
         if access.space.startswith("shared") or found is None:
             raise Fault(self._outside(w, access, own, n))
@@ -280,7 +319,7 @@ class ScopedAccesses:
             w.dependence.check(w, Operation.STORE if write else Operation.LOAD, buffer.name, write)
         offsets = own - memory.base(buffer.slot)
         moved, missed = self.gpu.traffic.touch(buffer.slot, offsets // n, n, len(lanes))
-        spend_global(w, len(lanes), n, moved, missed, write)
+        spend_global(w, len(lanes), n, moved, missed, write and not access.returns, atomic=atomic)
         segment = memory.segments.get(buffer.slot)
         return Run(lanes, offsets, lambda width: memory.view(buffer.slot, width), segment, buffer.slot, buffer.name)
 
@@ -317,7 +356,7 @@ class ScopedAccesses:
         if access.sem != "weak":
             actor.decides = w.span not in self.gpu.image.idle
             actor.tested = w.span in self.gpu.image.tested
-            actor.strong = Strong(access.scope, _place(w), numpy_dtype(access.dtype).itemsize)
+            actor.strong = Strong(access.scope, place_of(w), numpy_dtype(access.dtype).itemsize)
         return actor
 
     def _read(self, w: RunningWarp, access: MemoryAccess, run: Run) -> Written | None:
@@ -380,16 +419,16 @@ class ScopedAccesses:
         """
         if not found or w.span in self.gpu.image.idle:
             return ()
-        place, acquired = _place(w), list[int]()
+        place, acquired = place_of(w), list[int]()
         for number, releases in found:
             open_ = False
             for release in apart(releases, access.scope):
-                if access.sem in ACQUIRES and _reaches(release, access.scope, place):
+                if access.sem in ACQUIRES and reaches(release, access.scope, place):
                     w.agent.acquire_older(release.clocks)
                 else:
                     patterns = self._patterns.setdefault(w, Patterns())
                     patterns.observed[release] = patterns.observed.get(release, 0) | w.mask.word
-                    if _covers(release.scope, "gpu") and _covers(access.scope, "gpu"):
+                    if covers(release.scope, "gpu") and covers(access.scope, "gpu"):
                         w.agent.observe(release.clocks)
                     open_ = True
             if not open_:
@@ -401,29 +440,14 @@ class ScopedAccesses:
         patterns = self._patterns.get(w)
         word = w.mask.word
         fences = tuple(r for lanes, r in patterns.fences if not word & ~lanes) if patterns else ()
-        if self._fenced and _covers(access.scope, "gpu") and w.agent.has_fenced:
-            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", _place(w)))
+        if self._fenced and covers(access.scope, "gpu") and w.agent.has_fenced:
+            fences = (*fences, Release(w.agent.fenced_clocks(), "gpu", place_of(w)))
         return (*fences, self._released(w, access.scope)) if access.sem in RELEASES else fences
 
     def _released(self, w: RunningWarp, scope: str) -> Release:
         clock = w.cta.cluster.causality.transient_clock()
         w.release(clock)
-        return Release(clock.clocks, scope, _place(w))
-
-
-def _place(w: RunningWarp) -> CtaPlace:
-    return w.cta.cluster.index, w.cta.rank
-
-
-def _reaches(release: Release, scope: str, place: CtaPlace) -> bool:
-    """Return whether a release and an acquire with the given scopes include each other's threads."""
-    return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
-
-
-def _covers(scope: str, other: str) -> bool:
-    """Return whether a scope is at least as wide as another."""
-    order = ("cta", "cluster", "gpu", "sys")
-    return order.index(scope) >= order.index(other)
+        return Release(clock.clocks, scope, place_of(w))
 
 
 def _granules(run: Run, access: MemoryAccess) -> np.ndarray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from tirx_mini.ir import Span
 from tirx_mini.isa import SmemDescriptor
+from tirx_mini.records import dataclass
 
 from ..facts import Fact
 from ..machine import WrittenTile

@@ -7,13 +7,13 @@ Bytes written by other stores have no layout and are not checked.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
 
 from tirx_mini.ir import DataType, Span
 from tirx_mini.isa import BlockScales, Format, SmemDescriptor, TmemOperand
+from tirx_mini.records import dataclass
 
 from ..facts import Origin
 from ..machine import ChunkTable, Cta, Gpu, SharedMemory, WrittenTile

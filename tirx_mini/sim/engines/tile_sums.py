@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 from .tile_facts import Misread
 from .tile_views import Spot

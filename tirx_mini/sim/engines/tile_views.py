@@ -8,10 +8,11 @@ of the operand consists of chunks of several rows of the tile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from ..machine import ChunkTable, WrittenTile
 from ..ordering import distinct

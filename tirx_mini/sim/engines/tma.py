@@ -19,7 +19,7 @@ from ..machine import Blocking, Cta, Gpu, Mbarrier, Signal, Warp
 from ..ordering import Epochs, Operation, Unequal
 from .batched import store_each
 from .bulk_copies import BulkCopy, BulkGroups, BulkWait, Incoming, actor_of, move_load, move_store, take_store
-from .maps_in_memory import map_in_memory
+from .maps_in_memory import TensormapProxy, map_in_memory
 from .tensor_map import BoxCopier, LinearCopier, RowsCopier, Strips, broken_rule
 from .tma_rules import (
     BadBulkSize,
@@ -39,6 +39,7 @@ class TmaEngine:
 
     def __init__(self, gpu: Gpu, strips: dict[str, Strips] | None = None) -> None:
         self.gpu = gpu
+        self.maps = TensormapProxy(gpu)
         self._strips: dict[str, Strips] = {} if strips is None else strips
         self._copiers: dict[str, BoxCopier] = {}
         self._groups: dict[Warp, dict[int, BulkGroups]] = {}
@@ -62,7 +63,7 @@ class TmaEngine:
 
         given: an argument of the kernel, or the address of a tensor map in global memory.
         """
-        tensor_map = given if isinstance(given, TensorMap) else map_in_memory(w, given)
+        tensor_map = given if isinstance(given, TensorMap) else map_in_memory(w, given, self.maps)
         name = f"{tensor_map.var.name} rows" if rows else tensor_map.var.name
         copier = self._copiers.get(name)
         if copier is None:

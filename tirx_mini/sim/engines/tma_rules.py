@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.ir import Span, TensorMap
+from tirx_mini.records import dataclass
 
 from ..facts import Fact
 from ..machine import Element

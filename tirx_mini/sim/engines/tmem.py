@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import ClassVar
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass, replace
 
 from ..doubts import Doubt
 from ..facts import Fact, Fault

@@ -6,11 +6,11 @@ Both are asynchronous: the operations in flight form an agent, whose accesses th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tirx_mini.hardware import TMEM_COLUMNS
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..machine import GROUP_LANES, Cluster, Cta, Registers, Warp

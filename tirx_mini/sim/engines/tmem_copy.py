@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from tirx_mini.hardware import SWIZZLE_PERIOD, TMEM_LANES
 from tirx_mini.isa import CP_SHAPES, cp_lanes, operand_chunks
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, Fault, Origin
 from ..machine import GROUP_LANES, LANES, Cta, Gpu

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from tirx_mini.records import dataclass
 
 from ..facts import Fact
 from ..machine import Wait

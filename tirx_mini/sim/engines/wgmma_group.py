@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from tirx_mini.hardware import WARPGROUP_WARPS, GpuSpec
 from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
+from tirx_mini.records import dataclass
 
 from ..machine import Flight, Registers, Warp, numpy_dtype
 from .numbers import to_float

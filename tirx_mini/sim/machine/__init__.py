@@ -1,6 +1,6 @@
 """The machine: SMs, resident CTAs and warps, with their memories, registers and barriers."""
 
-from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_global, spend_shared
+from .access import ElementOutOfBounds, LanesDisagree, MisalignedVector, spend_fence, spend_global, spend_shared
 from .addresses import OFFSET_MASK, WINDOW_BITS, offset_of
 from .arriving import Arriving
 from .banks import conflicts
@@ -100,6 +100,7 @@ from .register_pool import (
 )
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
 from .unchecked import PartMbarrier, UncheckedMbarrier
+from .units import issue
 from .warp import RunningWarp
 from .warp_facts import LanesDiffer, PartialWarp, WarpApart, warp_name
 from .written_tiles import ChunkTable, WrittenTile, tile_of_buffer
@@ -122,7 +123,8 @@ __all__ = [
     "PerCluster", "POLL_CYCLES", "Probe", "RegisterArray", "RegisterCountsDiffer", "RegisterOutOfBounds",
     "RegisterPool", "Registers", "RegisterWait", "Reinitialised", "RemoteSignal", "RepeatedWait", "ResidentCluster",
     "ResidentCta", "RoundsUnordered", "RunningWarp", "ScatteredRegisters", "SharedBuffer", "SharedMemory", "Signal",
-    "SignalAtExit", "Sm", "spend_global", "spend_shared", "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
+    "SignalAtExit", "Sm", "issue", "spend_fence", "spend_global", "spend_shared",
+    "StoreOverBarrier", "TensorMemory", "ThreadCountsDiffer",
     "Time", "TIME", "TxCountOverflow", "UncheckedMbarrier", "UniformArray", "UninitialisedBarrier",
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WarpApart", "WideRegisters", "WIDTHS", "WINDOW_BITS",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..ordering import KnownValue, Operation, Segment
@@ -293,18 +294,29 @@ def spend_shared(w: Warp, count: int, width: int, write: bool) -> None:
         w.time += w.gpu.spec.smem_latency
 
 
-def spend_global(w: Warp, count: int, width: int, moved: int, missed: int, write: bool) -> None:
+def spend_global(
+    w: Warp, count: int, width: int, moved: int, missed: int, write: bool, *, atomic: bool = False
+) -> None:
     """Advance the warp's time by `count` accesses of `width` bytes to global memory: issue, then latency and bandwidth.
 
-    moved, missed: the bytes transferred through the L2, and those that miss it.
+    moved, missed: the bytes transferred through the L2, and those that miss it. write: whether no value is waited for.
     """
     traffic, sm, begin = w.gpu.traffic, w.cta.sm.traffic, w.time
     issues = count / w.mask.count if count > 1 else 1
     w.time += issues
-    done = traffic.serve(sm, w.time, moved, missed, write)
+    done = traffic.serve(sm, w.time, moved, missed, write, atomic)
     if write:
+        w.stored_at = done
         w.gpu.lasts(done)
     elif w.loaded >= 0:
         w.loaded = max(w.loaded, done, traffic.load(sm, begin, count * width, issues))
     else:
         w.time = max(done, traffic.load(sm, begin, count * width, issues))
+
+
+def spend_fence(w: Warp, scope: str) -> None:
+    """Advance the warp's time by a fence that releases its writes: the L2 has answered, to the last of them, too."""
+    if scope == "cta":
+        return
+    latency = w.gpu.spec.l2_latency * (w.gpu.spec.system_fence_cost if scope == "sys" else 1.0)
+    w.time = max(w.time + latency, w.stored_at + latency / 2)

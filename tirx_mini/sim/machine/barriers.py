@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Origin
 from .memory import Element
@@ -86,12 +86,13 @@ class Arrival:
 @dataclass(frozen=True)
 class CompletedWait:
     """A wait that found a phase complete. epoch: of the waiting agent. role, span: the waiter and its location. time:
-    its own."""
+    its own. lanes: the number of lanes that waited."""
 
     epoch: int
     role: str
     span: Span | None
     time: float
+    lanes: int
 
 
 @dataclass

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tirx_mini.hardware import NAMED_BARRIERS
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fault
 from ..ordering import Agent, Causality, Clocks, SyncClock

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tirx_mini.hardware import REGISTERS_PER_SM, GpuSpec
+from tirx_mini.hardware import QUARTERS, REGISTERS_PER_SM, GpuSpec
 from tirx_mini.ir import Span
 
 from ..facts import Origin
@@ -27,7 +27,7 @@ from .barriers import AccessBeforeStart, RemoteAccess, RemoteAccessAtExit
 from .batched import BatchedSharedMemory, BatchedTensorMemory
 from .collaborators import TIME
 from .counting import ClusterBarrier, NamedBarriers
-from .interfaces import QUARTERS, Gpu, Warp
+from .interfaces import Gpu, Warp
 from .mbarrier import Mbarrier
 from .memory import POISON, SharedMemory, TensorMemory
 from .register_pool import RegisterPool

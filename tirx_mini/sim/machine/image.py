@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from tirx_mini.ir import DataType, Launch, Span, TensorMap
 from tirx_mini.isa import Instruction
+from tirx_mini.records import dataclass
 
 from .written_tiles import WrittenTile
 

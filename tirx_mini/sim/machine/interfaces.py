@@ -7,10 +7,11 @@ read, tested and replaced one by one. The protocol that instructions call is dec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 if TYPE_CHECKING:
     from ..gpu import Gpu as Gpu
@@ -53,7 +54,3 @@ class Wait:
 
 Blocking = Iterable[Wait]
 """The result of a blocking function: it yields the waits of the warp."""
-
-
-QUARTERS = 4
-"""The number of sub-partitions of an SM; warp w of a CTA runs in partition w % 4, which has a tensor core."""

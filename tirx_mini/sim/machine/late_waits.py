@@ -11,7 +11,9 @@ them, and each may be late at once, they have no end together.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
+
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, FactLog, place_key
 from ..ordering import Agent, Causality, Clocks, SyncClock

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
 from ..ordering import COLLECTIVE

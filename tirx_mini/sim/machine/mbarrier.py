@@ -6,11 +6,11 @@ arrival that completes the phase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tirx_mini.hardware import MAX_MBARRIER_COUNT
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..doubts import Doubt
 from ..facts import Fault, Origin
@@ -271,7 +271,7 @@ class Mbarrier:
             seen_twice = RepeatedWait(w.origin, self.element, self.phase)
             self.cta.gpu.repeats.setdefault((id(w.span), w.place, self.name), seen_twice)
         counted.seen, counted.span = self.phase, w.span
-        done = CompletedWait(w.agent.epoch, w.place, w.span, w.time)
+        done = CompletedWait(w.agent.epoch, w.place, w.span, w.time, w.mask.count)
         history.waits[w.place] = done
         history.observers.add(w.agent.index, done)
         w.time = max(w.time, self.done_time + w.gpu.spec.mbarrier_latency)

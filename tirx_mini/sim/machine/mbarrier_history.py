@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Origin
 from ..ordering import PROXY, Agent

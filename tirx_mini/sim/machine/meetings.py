@@ -8,13 +8,14 @@ instruction for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from .interfaces import Wait
 from .masks import FULL_WORD, LANES, Mask

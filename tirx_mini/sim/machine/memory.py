@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import ClassVar, Protocol
@@ -16,6 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from tirx_mini.hardware import TMEM_COLUMNS, TMEM_LANES
+from tirx_mini.records import dataclass
 
 from ..ordering import PROXY_GLOBAL, AccessLog, Complain, Segment, Shadow, Unwatched
 from .image import GlobalBuffer, SharedBuffer

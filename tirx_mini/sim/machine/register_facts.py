@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, FactLog, Fault, Origin
 from .collaborators import Values

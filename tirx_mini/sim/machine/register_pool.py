@@ -6,11 +6,11 @@ below the current count of a warp, or a decrease above it, is undefined: it is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tirx_mini.hardware import REGISTERS_PER_SM
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass, replace
 
 from ..doubts import Doubt
 from ..facts import Fact, Fault

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fault
 from .arriving import Arriving, Load, Ranges
@@ -195,9 +195,9 @@ class RegisterArray:
 
     # -- instructions that read and write registers ------------------------------------------------------------------
 
-    def define(self, start: int, count: int) -> None:
-        """Mark the elements [start, start + count) as defined in all lanes."""
-        self.defined[start : start + count] = True
+    def define(self, start: int, count: int, lanes: np.ndarray | None = None) -> None:
+        """Mark the elements [start, start + count) as defined in these lanes, or in all."""
+        self.defined[start : start + count, slice(None) if lanes is None else lanes] = True
         self._settle(slice(start, start + count))
 
     def expect(self, w: Owner, start: int, count: int, load: Load) -> None:
@@ -312,10 +312,12 @@ class Registers:
         packed = self.array.data[self.index : self.index + count].reshape(words, count // words, LANES)
         return np.ascontiguousarray(packed.transpose(0, 2, 1)).view(np.uint32)[..., 0]
 
-    def write(self, values: np.ndarray) -> None:
-        """Write the next registers.
+    def write(self, values: np.ndarray, lanes: np.ndarray | None = None) -> None:
+        """Write the next registers. lanes: bool[32], those that are written; None for all.
         Fault: out-of-bounds."""
         count = self._elements(len(values))
+        if lanes is not None:
+            values = np.where(lanes, values, self.values(len(values)))
         array = self.array
         if array.lazy:
             array.lazy.collect(self.index, self.index + count)
@@ -324,7 +326,7 @@ class Registers:
         else:
             packed = np.ascontiguousarray(values)[..., None].view(array.data.dtype)
             array.data[self.index : self.index + count] = packed.transpose(0, 2, 1).reshape(count, LANES)
-        array.define(self.index, count)
+        array.define(self.index, count, lanes)
 
     def check_defined(self, words: int) -> None:
         """Record a read of the next registers if they are undefined and no MMA in flight defines them."""
@@ -406,7 +408,7 @@ class ScatteredRegisters:
         """Return the values; see `Registers.read`."""
         return np.concatenate([part.read(1) for part in self.parts])
 
-    def write(self, values: np.ndarray) -> None:
+    def write(self, values: np.ndarray, lanes: np.ndarray | None = None) -> None:
         """Write the values; see `Registers.write`."""
         for part, value in zip(self.parts, values, strict=True):
-            part.write(value[None])
+            part.write(value[None], lanes)

@@ -5,10 +5,13 @@ If the locations of the lanes are a start plus a static pattern, all facts about
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.distinct import counted, distinct
+from tirx_mini.records import dataclass
 
 from ..timing import LINE_BITS, through_l2
 from .access import Buffer, active, check_alignment, check_bounds, spend_global, spend_shared
@@ -54,7 +57,7 @@ class Footprint:
         if found is None:
             width = itemsize * lanes
             where = (self.pattern + byte // itemsize) * itemsize // width
-            lines, counts = np.unique(where * width >> LINE_BITS, return_counts=True)
+            lines, counts = counted(where * width >> LINE_BITS)
             found = self.places[byte] = through_l2(where, width, self.count), lines, counts
         return found
 
@@ -111,6 +114,6 @@ def footprint_of(w: Warp, pattern: Index | None, lanes: int) -> Footprint:
         offsets = _ONE if pattern is None else np.asarray(active(w, pattern))
         low, high = (int(offsets.min()), int(offsets.max())) if offsets.size else (0, 0)
         items = offsets // lanes
-        distinct = len(np.unique(items)) == items.size
-        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, distinct)
+        apart = distinct(items).size == items.size
+        found = known[key] = Footprint(offsets, offsets.size, low, high, not (offsets % lanes).any(), items, apart)
     return found

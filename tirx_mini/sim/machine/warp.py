@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.ir import DataType, Span, TensorMap
-from tirx_mini.isa import FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
+from tirx_mini.isa import Addresses, FaultKind, QuadProduct, WarpProduct, WgmmaVerbs
 
 from ..facts import Fact, Fault, NotModelled, OperandRule, Origin
 from ..ordering import PROXIES, PROXY, PROXY_GLOBAL, Actor, Agent, Lanes, Operation, Proxy, SyncClock
@@ -62,7 +62,7 @@ class RunningWarp:
     agent: of the active lanes. lanes: the agents of all sets of its lanes.
     role: "warp 3 of warpgroup 1". place: the role with the CTA, if the grid has several.
     waiting: its wait, None while it runs. divergent: the nesting depth of `Divergence`s.
-    loaded: the end of the last overlapping load; -1 outside a group of overlapping loads.
+    loaded: the end of the last overlapping load; -1 outside a group of overlapping loads. stored_at: the last store's.
     meetings: the meetings at which some of its lanes wait for others.
     woken: whether it is about to run. behind: a warp that runs directly after it, once. decisions: of branches on
         blockIdx.
@@ -71,9 +71,8 @@ class RunningWarp:
     __slots__ = (
         "_wgmma", "agent", "all_lanes", "behind", "block_idx", "cluster_ctaid", "cluster_ctarank", "cta", "decisions",
         "dependence", "divergent", "done", "gpu", "grid_dim", "lanes", "loaded", "loads", "mask", "meetings",
-        "place", "program",
-        "register_fences", "role", "span", "stores", "thread_idx", "threads", "time", "values", "waiting", "warp_id",
-        "window", "woken",
+        "place", "program", "register_fences", "role", "span", "stored_at", "stores", "thread_idx", "threads", "time",
+        "values", "waiting", "warp_id", "window", "woken",
     )  # fmt: skip
 
     def __init__(self, cta: Cta, warp_id: int, agent: Agent, time: float) -> None:
@@ -95,7 +94,7 @@ class RunningWarp:
         self.mask = self.all_lanes
         self.span: Span | None = None
         self.time = time
-        self.loaded = -1.0
+        self.loaded = self.stored_at = -1.0
         self.agent = agent
         agent.warp = agent.index
         self.lanes = Lanes(cta.cluster.causality, agent, self.all_lanes.word)
@@ -388,10 +387,10 @@ class RunningWarp:
         matrix.store_bytes(self, addresses, registers, count)
 
     def multiply_matrices(
-        self, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct
+        self, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct, metadata: Addresses = 0
     ) -> None:
         """Execute mma."""
-        warp_mma.multiply_matrices(self, d, a, b, c, product)
+        warp_mma.multiply_matrices(self, d, a, b, c, product, metadata)
 
     def multiply_quads(self, d: Fragment, a: Fragment, b: Fragment, c: Fragment, product: QuadProduct) -> None:
         """Execute mma.m8n8k4."""

@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tirx_mini.hardware import QUARTERS
 from tirx_mini.isa import QuadProduct, WarpProduct
 
 from .dtypes import numpy_dtype
-from .interfaces import QUARTERS, Warp
+from .interfaces import Warp
+from .masks import LANES
+from .sparse import unpacked
 
 
 class Fragment(Protocol):
@@ -24,7 +27,9 @@ class Fragment(Protocol):
     def write(self, values: np.ndarray) -> None: ...
 
 
-def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct) -> None:
+def multiply_matrices(
+    w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct, metadata: object = 0
+) -> None:
     """Execute D = A B + C.
 
     The warp continues when the tensor core of its sub-partition can accept the next product.
@@ -33,17 +38,22 @@ def multiply_matrices(w: Warp, d: Fragment, a: Fragment, b: Fragment, c: Fragmen
     """
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
-    _spend(w, 2 * m * n * k, width)
-    w.cta.cluster.values.apply(_multiply_matrices, d, a, b, c, product)
+    _spend(w, 2 * m * n * k // (1 if product.selector is None else 2), width)
+    w.cta.cluster.values.apply(_multiply_matrices, d, a, b, c, product, metadata)
 
 
-def _multiply_matrices(d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct) -> None:
+def _multiply_matrices(
+    d: Fragment, a: Fragment, b: Fragment, c: Fragment | None, product: WarpProduct, metadata: object
+) -> None:
     """Compute D = A B + C."""
     m, n, k = product.m, product.n, product.k
     width = numpy_dtype(product.a).itemsize
     wide = np.dtype(np.float64 if product.d == "int32" else np.float32)
     words = m * k * width // 128
-    left = _numbers(a.read(words), product.a, wide).take(_rows_of_a(words, 4 // width))
+    held = words if product.selector is None else words // 2
+    left = _numbers(a.read(held), product.a, wide).take(_rows_of_a(held, 4 // width))
+    if product.selector is not None:
+        left = unpacked(left, np.broadcast_to(np.asarray(metadata), (LANES,)), product.selector, width)
     right = _numbers(b.read(words // 2), product.b, wide).take(_columns_of_b(words // 2, 4 // width))
     held = numpy_dtype(product.d)
     places = _places_of_d(4 // held.itemsize)

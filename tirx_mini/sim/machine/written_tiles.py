@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tirx_mini.ir import Buffer, DataType
 from tirx_mini.layout import Layout, S, SwizzleMode, TileLayout, m, swizzle_mode
+from tirx_mini.records import dataclass
 
 CHUNK = 16
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from .clocks import BEFORE, Agent, Snapshot
 from .operations import CtaPlace, KnownValue, Operation, Proxy, Strong, is_wide

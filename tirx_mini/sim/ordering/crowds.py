@@ -7,11 +7,12 @@ so that most queries need not visit each access.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from operator import is_not
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass, replace
 
 from .actors import Access, Actor, Release
 from .clocks import RECEIVED, Clocks

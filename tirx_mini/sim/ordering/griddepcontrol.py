@@ -7,10 +7,10 @@ acquires its end (PTX ISA: "griddepcontrol"); barriers then release it like any 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, FactLog, Origin
 from .clocks import ORDER, PAST, Agent, SyncClock

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from tirx_mini.records import dataclass
 
 
 class Proxy(Enum):

@@ -10,10 +10,11 @@ that are not ordered by happens-before are a race, in whichever order they were 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tirx_mini.records import dataclass
 
 from .actors import Access, Actor, Release
 from .conflicts import ConflictKind
@@ -166,12 +167,13 @@ class Segment:
             raise Unequal
         self.writes[where] = self.log.number(actor, True)
 
-    def _own(self, key: int, where: Select, actor: Actor) -> None:
-        """Record the lanes that made an access."""
+    def _own(self, key: int, where: Select, actor: Actor, chosen: np.ndarray | None = None) -> None:
+        """Record the lanes that made an access. chosen: which of the granules have it."""
         lanes = self.lanes.get(key)
         if lanes is None:
             lanes = self.lanes[key] = np.zeros(self.writes.shape, np.int8)
-        lanes[where] = actor.lanes  # pyright: ignore[reportArgumentType, reportCallIssue]  the callers have looked
+        made: Any = actor.lanes
+        lanes[where] = made if chosen is None else np.where(chosen, made, lanes[where])
 
     def reduce(self, where: Select, actor: Actor) -> None:
         """Check and record a reduction to the granules `where`; reductions may be concurrent."""
@@ -209,10 +211,12 @@ class Segment:
                 self._check_all(key, where, actor, True)
         number = self.log.strong_number(actor, True, released)
         self._include(REDUCTIONS, where, number)
+        last = self.writes[where]
+        fresh = last == 0
         if actor.lanes is not None:
             self._own(REDUCTIONS, where, actor)
-        fresh = self.writes[where]
-        self.writes[where] = np.where(fresh == 0, np.int32(number), fresh)
+            self._own(WRITES, where, actor, fresh)
+        self.writes[where] = np.where(fresh, np.int32(number), last)
         chain = self.readers.get(CHAIN)
         if chain is None:
             if not released:

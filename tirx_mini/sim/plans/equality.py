@@ -12,7 +12,6 @@ clusters that a grader draws from a large launch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from tirx_mini.ir import (
     Address,
@@ -45,6 +44,7 @@ from tirx_mini.isa import (
     prints,
     written_params,
 )
+from tirx_mini.records import dataclass
 
 from ..translate import extent, needed
 

@@ -28,6 +28,7 @@ from ..data_decides import data_decides
 from ..engines import Strips
 from ..facts import Entry, Origin
 from ..gpu import Gpu
+from ..launch import lost_share
 from ..machine import NO_ORDER, NO_VALUES, ORDER, VALUES, KernelImage, Values
 from ..outcome import Outcome
 from ..outputs import NothingWritten, is_finite, last_unused, nan_result, unwritten
@@ -72,9 +73,9 @@ class BoundKernel:
     # -- arguments -------------------------------------------------------------------------------------------------
 
     @property
-    def fits_l2(self) -> bool:
-        """Return whether the L2 can hold all arguments between launches."""
-        return sum(buffer.nbytes for buffer in self.image.globals) <= self.spec.l2_shared_bytes
+    def begins_cold(self) -> bool:
+        """Return whether the L2 holds none of the arguments from the launch before."""
+        return lost_share(self.image, self.spec) == 1.0
 
     @property
     def kept(self) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
 
 from tirx_mini.ir import TirxError
+from tirx_mini.records import dataclass, replace
 
 from ..classes import MOST_CLASSES, Unequal
 from ..gpu import Gpu

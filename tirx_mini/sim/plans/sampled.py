@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import PrimFunc
+from tirx_mini.records import dataclass, replace
 from tirx_mini.worker import Team, Twin
 
 from ..gpu import Gpu

@@ -12,13 +12,13 @@ import tempfile
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from tirx_mini.ir import Buffer
+from tirx_mini.records import dataclass
 from tirx_mini.worker import Team, Twin
 
 from ..outcome import Outcome

@@ -98,7 +98,8 @@ class Names:
                 told.append((name, tell(self, value, rank)))
         if tellers and tellers[-1][0] == "coords":
             coords: tuple[Any, ...] = values[len(tellers) - 1 :]
-            told.append(("coords", str(tuple(int(c) for c in coords))))
+            listed = ", ".join(_number(self, coord, rank) for coord in coords)
+            told.append(("coords", f"({listed}{',' * (len(coords) == 1)})"))
         return (*told, *self._modifiers(entry, attrs)) if attrs else tuple(told)
 
     @staticmethod

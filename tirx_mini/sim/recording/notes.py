@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from tirx_mini.hardware import ISSUE_CYCLES
 from tirx_mini.ir import Span, TensorMap
 from tirx_mini.isa import Instruction
+from tirx_mini.records import dataclass
 
 from ..machine import KernelImage, Signal
 from ..timeline import Place, Track

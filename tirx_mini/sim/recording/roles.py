@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
-from tirx_mini.isa import Completion, Memory
+from tirx_mini.isa import Completion
 
+from ..roles import LOADS, WRITE_BACK, part_of, role_named
 from ..timeline import Track
 from .notes import COPY, GLOBAL_COPY, GLOBAL_LOAD, GLOBAL_STORE, Use, WarpLog
-
-TMA, MMA, LOADS, WRITE_BACK = "TMA", "MMA", "loads", "write-back"
-_ORDER = (TMA, LOADS, MMA, WRITE_BACK)
 
 
 def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
@@ -31,7 +28,7 @@ def roles_of(logs: Sequence[WarpLog]) -> dict[Track, str]:
     peers: dict[tuple[int, bool, int | None], set[str]] = {}
     for log in logs:
         peers.setdefault(peers_of(log), set()).update(issued[log.track])
-    return {log.track: _name(peers[peers_of(log)], there) for log in logs}
+    return {log.track: role_named(peers[peers_of(log)], there) for log in logs}
 
 
 def _group(log: WarpLog) -> int | None:
@@ -44,21 +41,8 @@ def _of_warpgroup(use: Use) -> bool:
     return use.entry is not None and use.entry.completion is Completion.WGMMA_GROUP
 
 
-def _name(parts: AbstractSet[str], there: frozenset[str]) -> str:
-    if len(parts) > 1 and parts == there:
-        return "all"
-    return ", ".join(part for part in _ORDER if part in parts) or "other"
-
-
 def _part(use: Use) -> str:
-    """Return the role that a step indicates; "" for a step that occurs in every role."""
-    entry = use.entry
-    if entry is None:
+    """Return the part that a step indicates; "" for a step that occurs in every role."""
+    if use.entry is None:
         return WRITE_BACK if use in (GLOBAL_STORE, GLOBAL_COPY) else LOADS if use in (GLOBAL_LOAD, COPY) else ""
-    if entry.completion in (Completion.COMMIT, Completion.WGMMA_GROUP):
-        return MMA
-    if Memory.GLOBAL in entry.writes or (Memory.TENSOR in entry.reads and entry.completion is Completion.TCGEN05_WAIT):
-        return WRITE_BACK
-    if Memory.GLOBAL in entry.reads and Memory.SHARED in entry.writes:
-        return TMA if entry.completion is Completion.MBARRIER else LOADS
-    return ""
+    return part_of(use.entry)

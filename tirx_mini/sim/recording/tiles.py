@@ -8,7 +8,9 @@ the stores between the end of its MMAs and the end of the next tile's MMAs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tirx_mini.records import dataclass
 
 from ..timeline import CtaTime, Tile
 from .engine_intervals import box_of, ranges

@@ -6,8 +6,9 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from tirx_mini.records import dataclass
 
 
 class EventOwner(Protocol):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.records import dataclass
 
 Arrival = tuple[float, float]
 """The arrival times of the first and the last bytes of a tile."""

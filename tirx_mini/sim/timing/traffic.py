@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tirx_mini.hardware import GpuSpec
+from tirx_mini.hardware import QUARTERS, GpuSpec
 
 from .bandwidth import Bandwidth
 from .clock import Clock
@@ -29,14 +29,15 @@ L1_BYPASS = 16
 
 
 class SmTraffic:
-    """The data paths of one SM.
+    """The data paths of one SM, and the units that its warps share.
 
     port: to the L2. shared: the bandwidth of its shared memory for accesses of warps and reads of engines; accesses:
     for warps alone, which have priority. writes: of its shared memory, for writes of engines. loads: its TMA requests
-    to the L2. partition: its adjacent L2 partition.
+    to the L2. partition: its adjacent L2 partition. slots, special: issue slots and special function units of each
+    quarter, in cycles of a warp's issue costs. shuffles: instructions among lanes.
     """
 
-    __slots__ = ("accesses", "loads", "partition", "port", "shared", "writes")
+    __slots__ = ("accesses", "loads", "partition", "port", "shared", "shuffles", "slots", "special", "writes")
 
     def __init__(self, spec: GpuSpec, partition: int = 0) -> None:
         self.partition = partition
@@ -45,17 +46,21 @@ class SmTraffic:
         self.accesses = Bandwidth(spec.smem_bytes_per_cycle)
         self.writes = Bandwidth(spec.smem_bytes_per_cycle)
         self.loads = Flow()
+        self.slots = [Bandwidth(spec.issue_overlap) for _ in range(QUARTERS)]
+        self.special = [Bandwidth(1.0) for _ in range(QUARTERS)]
+        self.shuffles = Bandwidth(1.0)
 
 
 class Traffic:
     """The shared memory system of one run.
 
-    All times are cycles. nbytes: the total size of the kernel's arguments.
+    All times are cycles. lost: the share of the arguments that the L2 does not hold at the start.
     """
 
-    def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, nbytes: float = float("inf")) -> None:
+    def __init__(self, spec: GpuSpec, clock: Clock, rng: random.Random | None, lost: float = 1.0) -> None:
         self.spec = spec
-        self._warm = nbytes <= spec.l2_shared_bytes
+        self._lost = lost
+        self._warm = lost == 0.0
         self._clock = clock
         self._rng = rng
         self._l2 = Bandwidth(spec.l2_bytes_per_cycle * spec.sms)
@@ -83,7 +88,7 @@ class Traffic:
         missed = count - int(np.count_nonzero(seen[line]))
         if missed:
             seen[line] = True
-        return moved, missed * width
+        return moved, int(missed * width * self._lost)
 
     def touch_lines(self, slot: int, lines: np.ndarray, counts: np.ndarray, width: int) -> int:
         """Return the bytes missing from the L2 for `counts` items of `width` bytes in each distinct line."""
@@ -94,7 +99,7 @@ class Traffic:
         if there.all():
             return 0
         seen[lines] = True
-        return int(counts[~there].sum()) * width
+        return int(counts[~there].sum() * width * self._lost)
 
     def _seen(self, slot: int, top: int) -> np.ndarray:
         """Return a mask of the lines of an argument that the L2 holds, at least up to line `top`."""
@@ -134,9 +139,10 @@ class Traffic:
         self.l2_bytes += nbytes
         there = (now, now) if self._warm else self.cached.read(sm.partition, key, nbytes, now)
         if there is None:
-            self.hbm_bytes += nbytes
+            fetched = int(nbytes * self._lost)
+            self.hbm_bytes += fetched
             beyond = self.jitter(spec.hbm_latency - spec.l2_latency)
-            passed = self._hbm.take(now, nbytes, now)
+            passed = self._hbm.take(now, fetched, now)
             there = self.cached.fill(sm.partition, key, nbytes, (now + beyond, passed + beyond), now)
         begins, ends = there
         latency = self.jitter(spec.l2_latency)
@@ -156,13 +162,17 @@ class Traffic:
         missed = 0
         if not self._warm and not self.cached.holds(key):
             self.cached.write(key, nbytes)
-            missed = nbytes
+            missed = int(nbytes * self._lost)
         return self.serve(sm, time, nbytes, missed, write=True)
 
-    def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+    def serve(
+        self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool, atomic: bool = False
+    ) -> float:
         """Transfer `nbytes` between an SM and the L2 from `time` on, `missed` of them from HBM; return the end."""
         spec = self.spec
         self.l2_bytes += nbytes
+        if atomic:
+            nbytes = int(nbytes * spec.l2_atomic_cost)
         now = self._clock.now
         done = max(sm.port.take(time, nbytes, now), self._l2.take(time, nbytes, now))
         if missed:
@@ -226,7 +236,9 @@ class Untimed(Traffic):
         """See `Traffic.store_tile`."""
         return time + self.spec.l2_latency
 
-    def serve(self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool) -> float:
+    def serve(
+        self, sm: SmTraffic, time: float, nbytes: int, missed: int, write: bool, atomic: bool = False
+    ) -> float:
         """See `Traffic.serve`."""
         return time + self.spec.l2_latency
 

@@ -11,9 +11,9 @@ import hashlib
 import linecache
 import weakref
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from typing import Any
 
+from tirx_mini.hardware import CROWDED_WARPS, DEFAULT_ARCH, WARP_SIZE, architecture_of
 from tirx_mini.ir import (
     EARLY_ACCESSES,
     AllocBuffer,
@@ -31,6 +31,7 @@ from tirx_mini.ir import (
     Var,
 )  # fmt: skip
 from tirx_mini.isa import addressed_widths, grid_wide, written_params
+from tirx_mini.records import dataclass
 
 from ..machine import GlobalBuffer, KernelImage, SharedBuffer, WrittenTile, tile_of_buffer
 from .batchable import batchable
@@ -79,7 +80,10 @@ def translate(
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
-    writer = Writer(NAMESPACE)
+    registers = registers_of(func)
+    launch, sm = func.launch, architecture_of(DEFAULT_ARCH)
+    warps = launch.warps * sm.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, registers)
+    writer = Writer(NAMESPACE, crowded=warps > CROWDED_WARPS)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
     if not data:
@@ -101,7 +105,7 @@ def translate(
     image = KernelImage(
         func.name, func.launch, _compiled(func.name, source, writer.namespace), tuple(shared), tuple(globals_),
         {tensor_map.var.name: tensor_map for tensor_map in func.tensor_maps},
-        registers=registers_of(func), local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
+        registers=registers, local_bytes=sum(b.nbytes for b in _declared(func) if b.scope == "local"),
         tmem_names=tuple(dict.fromkeys(b.name for b in _declared(func) if b.scope == "tmem")), span=func.span,
         early_accesses=dict(func.attrs).get(EARLY_ACCESSES, (frozenset(), frozenset())),
         grid_wide=grid_wide(func), equal=data and decided is not None and decided <= statements.course.noted,

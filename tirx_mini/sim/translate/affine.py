@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import INT64, Binary, Cast, Const, DataType, Expr, Unary, int_value
+from tirx_mini.records import dataclass
 
 from .values import Value, bounds, combined, literal
 

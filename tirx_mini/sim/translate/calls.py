@@ -76,7 +76,7 @@ class Calls:
         lanes = any(varies for _, varies in operands)
         keywords = [f"{name}={self._attribute(value)}" for name, value in call.attrs]
         issues = 1 if instruction_on_pairs(call) is not None else call.dtype.lanes
-        self.out.spend(int(ISSUE_CYCLES[entry.cost]) * issues)
+        self.out.spend(int(ISSUE_CYCLES[entry.cost]) * issues, entry.cost)
         prefix = "I_" + call.op.replace(".", "_").replace(":", "_") + "_"
         function = self.out.object(prefix, entry.execute if lanes else entry.semantics, (call.op, lanes))
         self.used[function] = entry

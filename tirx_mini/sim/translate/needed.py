@@ -9,7 +9,7 @@ copies, the registers of an MMA), the kernel cannot run without data.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import (
     Address,
@@ -35,6 +35,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import Memory, OperandKind, instruction_of
+from tirx_mini.records import dataclass
 
 
 @dataclass

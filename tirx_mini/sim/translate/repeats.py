@@ -7,7 +7,7 @@ in the middle, a multiple of their pipelines' length, and a persistent kernel en
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import lcm
 
 from tirx_mini.ir import (
@@ -28,6 +28,7 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.records import dataclass
 
 from .representatives import Led, led_loops
 

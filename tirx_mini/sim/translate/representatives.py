@@ -14,7 +14,6 @@ do not need. In loops that multiply, one of the other three represents the other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,6 +42,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import TABLE, BarrierEffect, Completion, Instruction, Scope
+from tirx_mini.records import dataclass
 
 from ..machine import LANES
 from .memoised import accumulators

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -35,6 +34,7 @@ from tirx_mini.ir import (
     While,
     leaves,
 )  # fmt: skip
+from tirx_mini.records import dataclass, replace
 
 from ..machine import UniformArray, numpy_dtype
 from .addresses import address_values

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Expr, Ramp, TirxError
+from tirx_mini.records import dataclass, replace
 
 from ..machine import GlobalMemory, Registers, numpy_dtype
 from .expressions import flat_index

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import ml_dtypes
@@ -10,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx_mini.isa import greatest, least, where
+from tirx_mini.records import dataclass
 
 from ..facts import Fact, Fault
-from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait, Warp
+from ..machine import EMPTY, POLL_CYCLES, Divergence, Index, Mask, Number, Wait, Warp, issue
 
 MAX_POLLS = 20_000
 """The number of polls after which a warp is considered to wait forever."""
@@ -206,6 +206,7 @@ NAMESPACE: dict[str, Any] = {
     "zeros": np.zeros, "int64": np.int64, "uint64": np.uint64,
     "Divergence": Divergence, "EMPTY": EMPTY, "MAX_POLLS": MAX_POLLS,
     **{f.__name__: f for f in (floor_div, floor_mod, trunc_div, shift_left, shift_right, least, greatest,
-                               float_to_int, finite, reinterpret, runaway, endless, poll, merge, spread, signed)},
+                               float_to_int, finite, issue, reinterpret, runaway, endless, poll, merge, spread,
+                               signed)},
 }  # fmt: skip
 """The names available to generated code."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tirx_mini.ir import Binary, Cast, Const, Expr, Select, Special, Unary, Var
+from tirx_mini.ir import Binary, Cast, Const, DataType, Expr, Select, Special, Unary, Var, const
 
 from ..machine import LANES
 
@@ -37,32 +38,67 @@ def thread_values(
         return np.arange(warps)[:, None] if expr.name == "warp_id_in_cta" else None
     if isinstance(expr, Cast):
         known = expr.dtype.is_integer or expr.dtype.is_bool
-        return thread_values(expr.value, warps, variable) if known else None
+        return _wrapped(expr.dtype, thread_values(expr.value, warps, variable)) if known else None
     if isinstance(expr, Binary) and expr.op in _BINARY:
         a = thread_values(expr.a, warps, variable)
         b = None if a is None else thread_values(expr.b, warps, variable)
         if a is None or b is None or (expr.op in ("//", "%") and not np.all(b)):
             return None
-        return np.asarray(_BINARY[expr.op](a, b))
+        return _wrapped(expr.dtype, np.asarray(_BINARY[expr.op](a, b)))
     if isinstance(expr, Unary):
         value = thread_values(expr.value, warps, variable)
-        return None if value is None else np.asarray(_UNARY[expr.op](value))
+        return None if value is None else _wrapped(expr.dtype, np.asarray(_UNARY[expr.op](value)))
     if isinstance(expr, Select):
         parts = [thread_values(part, warps, variable) for part in (expr.cond, expr.a, expr.b)]
         return None if any(part is None for part in parts) else np.where(*parts)  # type: ignore[call-overload]
     return None
 
 
-def selected(cond: Expr, warps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return bool[warps, 32] masks of the threads for which `cond` may hold and for which it may fail."""
+def _wrapped(dtype: DataType, values: np.ndarray | None) -> np.ndarray | None:
+    """Return integers reduced to the bits of their type; 64 bits are NumPy's own."""
+    if values is None or not dtype.is_integer or dtype.bits > 32 or values.dtype == bool:
+        return values
+    low = -(1 << dtype.bits - 1) if dtype.is_signed else 0
+    return (values - low & (1 << dtype.bits) - 1) + low
+
+
+def selected(
+    cond: Expr,
+    warps: int,
+    variable: Callable[[Var], np.ndarray | None] = lambda var: None,
+    bound: Mapping[Var, Expr] = MappingProxyType({}),
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bool[warps, 32] masks of the threads for which `cond` may hold and for which it may fail.
+
+    variable: as of `thread_values`. bound: the definitions of variables.
+    """
+    value = thread_values(cond, warps, variable)
+    if value is not None:
+        known = np.broadcast_to(value.astype(bool), (warps, LANES))
+        return known, ~known
+    if isinstance(cond, Var) and cond in bound:
+        return selected(bound[cond], warps, variable, bound)
     if isinstance(cond, Unary) and cond.op == "not":
-        holds, fails = selected(cond.value, warps)
+        holds, fails = selected(cond.value, warps, variable, bound)
         return fails, holds
-    if isinstance(cond, Binary) and cond.op in ("and", "or"):
-        (a, not_a), (b, not_b) = selected(cond.a, warps), selected(cond.b, warps)
-        return (a & b, not_a | not_b) if cond.op == "and" else (a | b, not_a & not_b)
-    value = thread_values(cond, warps)
-    if value is None:
+    parts = _parts(cond, bound)
+    if parts is None:
         return np.ones((warps, LANES), bool), np.ones((warps, LANES), bool)
-    known = np.broadcast_to(value.astype(bool), (warps, LANES))
-    return known, ~known
+    (a, not_a), (b, not_b) = (selected(part, warps, variable, bound) for part in parts[1:])
+    return (a & b, not_a | not_b) if parts[0] == "and" else (a | b, not_a & not_b)
+
+
+def _parts(cond: Expr, bound: Mapping[Var, Expr]) -> tuple[str, Expr, Expr] | None:
+    """Return "and" or "or" with the two conditions that it joins, also of `(a | b) == 0`; None for any other one."""
+    if not isinstance(cond, Binary):
+        return None
+    if cond.op in ("and", "or"):
+        return cond.op, cond.a, cond.b
+    joined = cond.a
+    while (isinstance(joined, Var) and joined in bound) or (isinstance(joined, Cast) and joined.dtype.is_integer):
+        joined = joined.value if isinstance(joined, Cast) else bound[joined]
+    zero = isinstance(cond.b, Const) and not cond.b.value
+    if cond.op not in ("==", "!=") or not zero or not isinstance(joined, Binary) or joined.op != "|":
+        return None
+    a, b = (Binary(cond.dtype, cond.op, part, const(0, part.dtype)) for part in (joined.a, joined.b))
+    return ("and" if cond.op == "==" else "or"), a, b

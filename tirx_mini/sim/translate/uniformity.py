@@ -15,7 +15,7 @@ of disjoint warps cannot reach one another (each warp has its own registers).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from tirx_mini.ir import (
     children,
 )  # fmt: skip
 from tirx_mini.isa import LaneResult, instruction_of
+from tirx_mini.records import dataclass, replace
 
 from .threads import selected
 from .values import integer_range

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 
 from tirx_mini.ir import DataType
+from tirx_mini.records import dataclass, replace
 
 
 def integer_range(dtype: DataType) -> tuple[int, int]:

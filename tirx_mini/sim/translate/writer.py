@@ -9,19 +9,36 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tirx_mini.ir import Span
+from tirx_mini.records import dataclass
 
 INDENT = "    "
 OWN = ("w", "wid", "tid", "window", "polls", "steps")
 """Names reserved for generated code."""
 
 
-_COST = re.compile(r"\s*w\.time \+= (\d+)$")
+@dataclass(frozen=True)
+class Cost:
+    """Issue cycles of instructions, those of them on special function units, and how many instructions are shuffles."""
+
+    cycles: int = 0
+    special: int = 0
+    shuffles: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cycles + other.cycles, self.special + other.special, self.shuffles + other.shuffles)
+
+
+FREE = Cost()
 
 
 class Writer:
-    """A function under construction: its lines, the names in use, and the namespace of its module."""
+    """A function under construction: its lines, the names in use, and the namespace of its module.
 
-    def __init__(self, namespace: Mapping[str, object]) -> None:
+    crowded: whether so many warps share an SM that they compete for its issue slots.
+    """
+
+    def __init__(self, namespace: Mapping[str, object], crowded: bool = False) -> None:
+        self.crowded = crowded
         self.namespace = dict(namespace)
         self.prologue: list[str] = []
         self.lines: list[str] = []
@@ -30,7 +47,8 @@ class Writer:
         self._taken: set[str] = {*OWN, *namespace, *dir(builtins), *keyword.kwlist}
         self._objects: dict[tuple[str, object], str] = {}
         self._span: Span | None = None
-        self._pending_cost = 0
+        self._pending = FREE
+        self._settled: list[tuple[int, Cost]] = []  # by the index of the line
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
@@ -58,30 +76,41 @@ class Writer:
             self.line(f"w.span = {self.object('S', span)}")
             self._span = span
 
-    def spend(self, cycles: int) -> None:
-        """Add issue cycles, which are emitted before the next use of the warp's time."""
-        self._pending_cost += cycles
+    def spend(self, cycles: int, unit: str = "") -> None:
+        """Add issue cycles, which are emitted before the next use of the warp's time.
+
+        unit: the cost class of an instruction.
+        """
+        self._pending += Cost(cycles, cycles if unit == "special" else 0, 1 if unit == "shuffle" else 0)
 
     def settle(self) -> None:
-        if self._pending_cost:
-            self.line(f"w.time += {self._pending_cost}")
-            self._pending_cost = 0
+        cost = self._pending
+        if cost == FREE:
+            return
+        self._settled.append((len(self.lines), cost))
+        if self.crowded or cost.special or cost.shuffles:
+            slots = cost.cycles if self.crowded else 0
+            self.line(f"issue(w, {cost.cycles}, {slots}, {cost.special}, {cost.shuffles})")
+        else:
+            self.line(f"w.time += {cost.cycles}")
+        self._pending = FREE
 
     @contextmanager
     def dropped(self) -> Generator[None]:
         """Discard the lines written inside, but keep their cost."""
         first, span = len(self.lines), self._span
         yield
-        self._pending_cost += sum(int(match[1]) for line in self.lines[first:] if (match := _COST.match(line)))
+        while self._settled and self._settled[-1][0] >= first:
+            self._pending += self._settled.pop()[1]
         del self.lines[first:]
         self._span = span
 
     @contextmanager
     def free(self) -> Generator[None]:
         """Ignore the cost of the lines written inside, because it is already counted."""
-        cost = self._pending_cost
+        cost = self._pending
         yield
-        self._pending_cost = cost
+        self._pending = cost
 
     # -- names ---------------------------------------------------------------------------------------------------
 

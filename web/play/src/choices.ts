@@ -1,7 +1,8 @@
 // What runs: the kernel, its size, the GPU and how many SMs.
 
 import { byId, element } from "../../timeline/src/dom.ts";
-import type { Drill, Kernel, Session, Sizes } from "./protocol.ts";
+import { Launch } from "./launch.ts";
+import type { Drill, Kernel, LaunchFields, Session, Sizes } from "./protocol.ts";
 
 const AXES = ["m", "n", "k"] as const;
 
@@ -12,14 +13,18 @@ export class Choices {
   private readonly gpuBox = byId<HTMLSelectElement>("gpu");
   private readonly smsBox = byId<HTMLInputElement>("sms");
   private readonly sizeBoxes = AXES.map((axis) => byId<HTMLInputElement>(`size-${axis}`));
+  private readonly launching: Launch;
 
   /** changed: is called when the reader chooses something else. reveal: shows a line of the text. */
   constructor(session: Session, changed: () => void, private readonly reveal: (line: number) => void) {
     this.gpuBox.replaceChildren(...session.gpus.map(({ name, title }) => element("option", { value: name }, title)));
     this.gpuBox.value = session.ladder;
     if (this.gpuBox.selectedIndex < 0) this.gpuBox.selectedIndex = 0;
+    this.launching = new Launch(session, changed);
+    byId("sizes").hidden = this.smsBox.closest("label")!.hidden = session.launch !== undefined;
     this.list(session.kernels);
-    if (session.kernel && session.kernels.some((each) => each.name === session.kernel)) this.choose(session.kernel);
+    const first = session.kernel?.replace(/<.*/, "");
+    if (first && session.kernels.some((each) => each.name === first)) this.choose(first);
     this.limit(session);
     this.gpuBox.addEventListener("change", () => this.limit(session));
     this.kernelBox.addEventListener("change", () => {
@@ -40,7 +45,7 @@ export class Choices {
       element("option", { value: name }, `${name}${title && title !== name ? `: ${title}` : ""}${written ? "" : " (open)"}`)));
     if (kernels.some((each) => each.name === before)) {
       this.kernelBox.value = before;
-      return;
+      return this.launching.of(this.chosen);
     }
     const written = kernels.filter((each) => each.written).at(-1) ?? kernels[0];
     if (written) this.choose(written.name, written.sizes);
@@ -62,6 +67,7 @@ export class Choices {
 
   /** Shows the sizes of the chosen kernel; those that it does not let one choose cannot be changed. */
   private takeSizes(sizes = this.chosen?.sizes ?? null): void {
+    this.launching.of(this.chosen);
     const free = sizes ? this.chosen?.free ?? "MNK" : "";
     AXES.forEach((axis, index) => {
       const box = this.sizeBoxes[index];
@@ -72,7 +78,7 @@ export class Choices {
 
   /** Runs a drill's kernel, whatever is chosen, until it is released. */
   fix({ kernel, sizes, gpu, sms }: Drill): void {
-    this.before = { kernels: this.kernels, kernel: this.kernel, sizes: this.sizes, gpu: this.gpu, sms: this.smsBox.value };
+    this.before = { kernels: this.kernels, kernel: this.kernelBox.value, sizes: this.sizes, gpu: this.gpu, sms: this.smsBox.value };
     this.kernels = [];
     this.list([{ name: kernel, step: null, title: "", written: true, sizes, free: "" }]);
     this.choose(kernel, sizes);
@@ -97,9 +103,11 @@ export class Choices {
     if (this.chosen?.line) this.reveal(this.chosen.line);
   }
 
-  private get chosen(): Kernel | undefined { return this.kernels.find((each) => each.name === this.kernel); }
+  private get chosen(): Kernel | undefined { return this.kernels.find((each) => each.name === this.kernelBox.value); }
 
-  get kernel(): string { return this.kernelBox.value; }
+  /** The name of the kernel, with the arguments of a template. */
+  get kernel(): string { return this.launching.nameOf(this.chosen, this.kernelBox.value); }
+  get launch(): LaunchFields | undefined { return this.launching.fields; }
   get step(): number | null { return this.chosen?.step ?? null; }
   get gpu(): string { return this.gpuBox.value; }
   get sms(): number | null { return this.smsBox.value === "" ? null : Number(this.smsBox.value); }
@@ -111,8 +119,8 @@ export class Choices {
 
   /** What keeps it from running, as one sentence; empty if nothing does. */
   get lack(): string {
-    if (!this.kernel) return "The text has no function that builds a kernel.";
+    if (!this.kernelBox.value) return this.launch ? "The text has no kernel." : "The text has no function that builds a kernel.";
     const whole = [...Object.values(this.sizes ?? {}), this.sms ?? 1].every((value) => Number.isInteger(value) && value > 0);
-    return whole ? "" : "The sizes and the number of SMs are whole numbers above 0.";
+    return whole ? this.launching.lackOf(this.chosen) : "The sizes and the number of SMs are whole numbers above 0.";
   }
 }

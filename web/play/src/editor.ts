@@ -1,6 +1,7 @@
 // The editor of the kernel's text, with the findings in its gutter.
 
 import { defaultKeymap, history, historyKeymap, indentWithTab, isolateHistory } from "@codemirror/commands";
+import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
@@ -10,7 +11,7 @@ import {
   Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers,
 } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
-import type { Edit, Finding } from "./protocol.ts";
+import type { Edit, Finding, Language } from "./protocol.ts";
 
 const markLines = StateEffect.define<number[]>();
 const pointed = Decoration.line({ class: "pointed" });
@@ -52,6 +53,8 @@ const theme = EditorView.theme({
   ".cm-diagnostic": { whiteSpace: "pre-wrap", maxWidth: "70ch" },
 });
 
+const LANGUAGES: Record<Language, () => Extension> = { python, cpp, ptx: () => [] };
+
 export interface EditorEvents {
   /** The reader changed the text. */
   changed(): void;
@@ -69,17 +72,17 @@ export class Editor {
   private over = 0;
   private edits: Edit[] = []; // that the findings offer
 
-  constructor(parent: HTMLElement, nonce: string, private readonly events: EditorEvents) {
-    this.view = new EditorView({ parent, state: EditorState.create({ extensions: this.extensions(nonce) }) });
+  constructor(parent: HTMLElement, nonce: string, language: Language, private readonly events: EditorEvents) {
+    this.view = new EditorView({ parent, state: EditorState.create({ extensions: this.extensions(nonce, LANGUAGES[language]()) }) });
     this.view.setTabFocusMode(true);
   }
 
-  private extensions(nonce: string): Extension[] {
+  private extensions(nonce: string, language: Extension): Extension[] {
     return [
       EditorView.cspNonce.of(nonce), theme, this.locked.of([]),
       lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(),
       highlightSelectionMatches(), search({ top: true }), indentUnit.of("    "), EditorState.tabSize.of(4),
-      python(), syntaxHighlighting(classHighlighter), lintGutter(), marks,
+      language, syntaxHighlighting(classHighlighter), lintGutter(), marks,
       EditorView.contentAttributes.of({ "aria-label": "The kernel's text", "aria-describedby": "editor-keys", tabindex: "0" }),
       Prec.highest(keymap.of([
         { key: "Enter", run: () => !this.entered && this.enter() },

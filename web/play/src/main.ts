@@ -8,7 +8,7 @@ import { Constants } from "./constants.ts";
 import { Course } from "./course.ts";
 import { Editor } from "./editor.ts";
 import { Modules } from "./modules.ts";
-import { type Recording, type RunRequest, type Session, STAGES, type StageName, type Want } from "./protocol.ts";
+import { type Language, type Recording, type RunRequest, type Session, STAGES, type StageName, type Want } from "./protocol.ts";
 import { Results } from "./results.ts";
 import { Runs } from "./runs.ts";
 import { Saver } from "./save.ts";
@@ -57,12 +57,15 @@ function frame(editor: Editor, file: string, opened: () => void): Results {
 function title(session: Session): void {
   document.title = `${session.file} – tirx play`;
   byId("title").textContent = session.file;
+  if (!session.stages) return;
+  for (const name of STAGES) byId(`tab-${name}`).hidden = !session.stages.includes(name);
+  byId("tab-product").hidden = true; // a launch says nothing of what is right
 }
 
 /** The editor, and the panes that follow its lines. */
-function makeEditor(results: () => Results, changed: () => void, moved: () => void): Editor {
+function makeEditor(language: Language | undefined, results: () => Results, changed: () => void, moved: () => void): Editor {
   const nonce = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')!.content;
-  return new Editor(byId("editor"), nonce, {
+  return new Editor(byId("editor"), nonce, language ?? "python", {
     changed,
     moved: (line) => {
       moved();
@@ -77,7 +80,7 @@ let editorLine = (): number => 0;
 
 /** A page that was exported: it shows one run, without a server. */
 function replay(recording: Recording): void {
-  const editor = makeEditor(() => results, () => {}, () => {});
+  const editor = makeEditor(recording.session.language, () => results, () => {}, () => {});
   const results = frame(editor, recording.session.file, () => {});
   editorLine = () => editor.cursorLine;
   title(recording.session);
@@ -93,7 +96,7 @@ async function play(): Promise<void> {
   const server = new Server(takeToken());
   const session = await server.get<Session>("/session");
   title(session);
-  const editor = makeEditor(() => results, () => {
+  const editor = makeEditor(session.language, () => results, () => {
     tell("");
     results.outdated();
     runs.edited();
@@ -122,6 +125,7 @@ async function play(): Promise<void> {
     return choices.lack || {
       text: editor.text, kernel: choices.kernel, constants: course.drills.drill ? {} : constants.values, sizes: choices.sizes, gpu: choices.gpu, sms: choices.sms,
       modules: course.drills.drill ? [] : modules.opened, course: course.on, want: stage ? [...BASE, stage] : BASE, ...(course.drills.drill ? { drill: course.drills.drill.id } : {}),
+      ...(choices.launch ? { launch: choices.launch } : {}),
     };
   };
   const runs = new Runs(server, session, () => editor.text, request, {
@@ -166,7 +170,7 @@ async function exported(server: Server, results: Results, session: Session): Pro
     const url = URL.createObjectURL(await server.file("/export", { run: results.run }));
     const link = document.createElement("a");
     link.href = url;
-    link.download = `${session.file.replace(/\.py$/, "")}.html`;
+    link.download = `${session.file.replace(/\.\w+$/, "")}.html`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
     tell(`${link.download} is exported.`);

@@ -23,7 +23,14 @@ export interface Kernel {
   name: string; step: number | null; title: string; written: boolean; line?: number;
   /** Null for a kernel that takes none. free: the dimensions that may be chosen, as in "MNK". */
   sizes: Sizes | null; free?: string;
+  /** Of a kernel that a launch describes: its parameters, and whether it is a template, of which only instances run. */
+  parameters?: string; template?: boolean;
 }
+
+export type Language = "python" | "cpp" | "ptx";
+
+/** As the command `check` takes them; extents as in "8,4". */
+export interface LaunchFields { args: string; grid: string; block: string; cluster: string; smem: number }
 
 export interface Session {
   file: string; text: string; digest: string; writable: boolean;
@@ -32,6 +39,8 @@ export interface Session {
   /** The kernel that is shown first, if the command names one. */
   kernel?: string | null;
   course: boolean | { missing: string }; nvrtc: boolean | string; version: string; modules: string[];
+  /** Of a file of CUDA C++ or PTX: its language, the stages of its kernels, and the launch that the command describes. */
+  language?: Language; stages?: StageName[]; launch?: LaunchFields;
 }
 
 export const STAGES = ["tir", "passes", "cuda", "ptx", "sass"] as const;
@@ -43,6 +52,7 @@ export interface RunRequest {
   course: boolean; want: Want[]; asked: boolean; drill?: string;
   /** Those beside the file that the run may import. */
   modules: string[];
+  launch?: LaunchFields;
 }
 
 export interface StageItem { name: string; text: string; lines: number[]; language?: string }

@@ -5,6 +5,9 @@ import { isAbort, sentenceOf, type Server } from "./server.ts";
 
 const PAUSE = 150, UNPARSED = 1000; // ms after the last key
 
+/** Words as a sentence of its own. */
+const sentence = (words: string): string => words[0].toUpperCase() + words.slice(1) + (words.endsWith(".") ? "" : ".");
+
 export interface RunsEvents {
   event(event: RunEvent): void;
   /** The kernels of a text that is parsed, and the modules beside the file that it imports. */
@@ -47,7 +50,7 @@ export class Runs {
   get mayRun(): boolean { return this.session.automatic || this.ranText === this.text(); }
 
   /** How to run a text where it does not run by itself. */
-  get manual(): string { return ["Ctrl+Enter runs the text.", ...this.session.missing].join(" "); }
+  get manual(): string { return ["Ctrl+Enter runs the text.", ...this.session.missing.map(sentence)].join(" "); }
 
   stop(): void {
     clearTimeout(this.pause);

@@ -10,8 +10,9 @@ import type { View } from "./view.ts";
 export const OVERVIEW = 20, AXIS = OVERVIEW + 36;
 const FONT = '11px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace', LETTER = 6.65;
 const SMALL = FONT.replace("11px", "9px");
-const DENSE = 1, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
+const DENSE = 0.5, MOST = 2500; // intervals of a row in view, by pixel and in all, beyond which its bins are drawn
 const BIN = 2; // pixels of the widest bin
+const NARROW = 1; // pixels of the shortest part of a barrier's strip
 const DARK = "#1b1f24";
 
 export interface Chosen { run: Run; id: number }
@@ -268,17 +269,17 @@ export class Painter {
       else low = middle + 1;
     }
     const x = (at: number) => (at < list.length ? Math.min(this.width, view.x(time[list[at]])) : Math.min(this.width, view.x(run.cycles)));
-    let labelled = -1, from = 0;
+    let labelled = -1, from = Math.max(0, x(Math.max(0, low - 1)));
     if (low === 0) {
       c.fillStyle = theme.line;
       c.fillRect(0, top + 2, Math.max(0, x(0)), strip.height - 4);
     }
     for (let at = Math.max(0, low - 1); at < list.length && view.x(time[list[at]]) < this.width; at++) {
       const change = list[at], to = x(at + 1);
+      if (to - from < NARROW) continue; // the next one covers its pixel
       // What a completion leaves is the next phase's.
       const complete = run.signals[run.changes.signal[change]] === "complete";
       const number = phase[change] + (complete ? 1 : 0);
-      from = Math.max(0, view.x(time[change]));
       const wide = Math.max(0.5, to - from);
       c.fillStyle = number % 2 ? theme.panel : theme.line;
       c.fillRect(from, top + 2, wide, strip.height - 4);
@@ -296,6 +297,7 @@ export class Painter {
         c.fillText(`${number}`, from + 4, top + strip.height / 2);
         labelled = number;
       }
+      from = to;
     }
     c.fillStyle = theme.line;
     c.fillRect(0, top + strip.height - 1, this.width, 1);

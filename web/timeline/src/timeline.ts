@@ -13,6 +13,7 @@ import { readTheme } from "./theme.ts";
 import { View } from "./view.ts";
 import { causeOf, intervalTitle, took } from "./words.ts";
 
+const PAUSE = 120; // ms between two sentences on what is seen
 const WIDE = 26, MOST = 60; // pixels of a wait whose arrow is drawn; how many arrows are
 
 export class TimelineTab {
@@ -24,6 +25,9 @@ export class TimelineTab {
   private place: { run: Run; place: number } | null = null;
   private cursor: number | null = null;
   private asked = false;
+  private saying = 0; // the timer of words that are due
+  private saidAt = -PAUSE;
+  private pulled = false; // the axis, since the last picture
   private shownOnce = false;
   private readonly scroller = byId("lanes");
   private readonly labels = byId("labels");
@@ -50,7 +54,9 @@ export class TimelineTab {
     this.details.clear();
     this.scroller.addEventListener("scroll", () => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
+    this.canvas.addEventListener("wheel", () => { this.pulled = true; });
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
+    for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => this.redraw()); // and says what is seen
     this.canvas.addEventListener("pointerup", () => this.ruler.end());
     this.canvas.addEventListener("pointerleave", () => this.hover(null));
     this.canvas.addEventListener("click", (event) => this.click(event));
@@ -137,8 +143,22 @@ export class TimelineTab {
     });
   }
 
-  /** Says which part of the time axis is seen. */
+  /** Says which part of the time axis is seen; while a wheel or a finger moves it, some times a second: other words lay out the page. */
   private seen(): void {
+    const wait = this.pulled ? this.saidAt + PAUSE - performance.now() : 0;
+    this.pulled = false;
+    if (this.saying && wait > 0) return;
+    clearTimeout(this.saying);
+    this.saying = 0;
+    if (wait <= 0) return this.say();
+    this.saying = window.setTimeout(() => {
+      this.saying = 0;
+      this.say();
+    }, wait);
+  }
+
+  private say(): void {
+    this.saidAt = performance.now();
     const { from, to } = this.view;
     const [run] = this.page.runs, kernel = to - from >= run.cycles ? ", the kernel without its launch" : "";
     const ruler = this.ruler.words ? `; ruler: ${this.ruler.words}` : "";
@@ -236,6 +256,7 @@ export class TimelineTab {
 
   private point(event: PointerEvent): void {
     if (event.buttons) {
+      this.pulled = true;
       if (this.ruler.drag(this.edgeAt(event))) return;
       if (this.canvas.hasPointerCapture(event.pointerId)) this.jump(event);
       return;

@@ -68,7 +68,7 @@ MISTAKES = (
         old="ld_phase.init(is_producer=True)",
         new="ld_phase.init(is_producer=False)",
         line="ld2mma.wait",
-        message_says=("phase 0 of ld2mma", "warpgroup 0 waits"),
+        message_says=("phase 0 of ld2mma", "write-back (warpgroup 0) waits"),
         hint_says=("is_producer=True",),
     ),
     Mistake(
@@ -157,7 +157,7 @@ MISTAKES = (
         old=MMA2LD,
         new=MMA2LD + "                            Tx.cuda.cta_sync()  # here\n",
         line="# here",
-        message_says=("cta_sync is called by the elected thread of warp 0 of warpgroup 1 only",),
+        message_says=("cta_sync is called by the elected thread of MMA (warp 0 of warpgroup 1) only",),
         hint_says=("out of the elected branch",),
     ),
     Mistake(
@@ -238,15 +238,15 @@ def test_every_stuck_role_says_what_it_waits_for(tmp_path: Path) -> None:
     stuck: tuple[StuckRole, ...] = finding.details["stuck"]
     by_role = {role.role: role for role in stuck}
     assert set(by_role) == {
-        "warpgroup 0",
-        "warp 0 of warpgroup 1",
+        "MMA",
+        "TMA",
         "warps 1 and 2 of warpgroup 1",
-        "warp 3 of warpgroup 1",
+        "write-back (warpgroup 0)",
     }
-    tma = by_role["warp 3 of warpgroup 1"]
+    tma = by_role["TMA"]
     assert (tma.barrier, tma.stage, tma.parity, tma.phase, tma.expected, tma.pending) == ("mma2tma[0]", 0, 0, 0, 1, 1)
     assert tma.ctas == 1 and tma.span is not None
-    assert any("commit" in text and "warp 0 of warpgroup 1" in text for text in tma.providers)
+    assert any("commit" in text and "is up to MMA" in text for text in tma.providers)
 
 
 def test_the_cycle_is_shown(tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ def test_the_cycle_is_shown(tmp_path: Path) -> None:
     cycle = deadlock_of(simulate(mistake, tmp_path)).details["cycle"]
     assert len(cycle) == 2
     assert (
-        "warp 3 of warpgroup 1 waits for mma2tma[0]" in cycle[0]
-        and "warp 0 of warpgroup 1 waits for tma2mma[0]" in cycle[1]
+        "TMA waits for mma2tma[0]" in cycle[0]
+        and "MMA waits for tma2mma[0]" in cycle[1]
     )
 
 

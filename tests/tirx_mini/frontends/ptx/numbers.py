@@ -104,7 +104,9 @@ def floating(
             if sums and mode == "rm" and sign == 0 and _cancels(values):
                 sign = -0.0
         word = encoded(exact, kind, mode, sign)
-        if ftz:
+        if ftz and exact != 0 and abs(exact) < 1 and flushed(_scaled(exact, kind, mode) / 2**20, kind) == 0:
+            word = encoded(0.0, kind, sign=math.copysign(1.0, exact))
+        elif ftz:
             number = flushed(decoded(word, kind), kind)
             word = encoded(number, kind, sign=number)
         if sat:
@@ -113,6 +115,11 @@ def floating(
         return word
 
     return compute
+
+
+def _scaled(value: float | Fraction, kind: str, mode: str) -> float:
+    """A number times 2^20, rounded: a subnormal one is rounded to as many bits as a normal one."""
+    return decoded(encoded(Fraction(value) * 2**20, kind, mode, math.copysign(1.0, value)), kind)
 
 
 def _cancels(values: list[float]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tirx_mini.frontends.ptx.programs import entry, run
 from tirx_mini.frontends.ptx.programs import read_ptx
-from tirx_mini.ir import If
+from tirx_mini.ir import BufferStore, If
 from tirx_mini.isa import instruction_of
 
 STAGED = """ld.param.u64 %d0, [a]; mov.u32 %r0, %tid.x; mov.u64 %d1, dynamic; cvt.u32.u64 %r1, %d1;
@@ -48,6 +48,18 @@ def test_branches_on_an_election_have_it_as_their_condition(test: str) -> None:
     chosen = instruction_of(branch.cond)
     assert chosen is not None and chosen.elects
     assert kernel.simulate([out], grid=1, block=32, gpu="h100").verdict == "ok" and out[0] == 1
+
+
+@pytest.mark.parametrize(("body", "values"), [
+    ("@%p1 mapa.shared::cluster.u32 %r9, %r1, 0; @%p1 mbarrier.arrive.shared::cluster.b64 _, [%r9];", True),
+    ("@%p1 mapa.shared::cluster.u32 %r9, %r1, 0; mbarrier.arrive.shared::cluster.b64 _, [%r9];", False),
+    ("@%p1 add.u32 %r9, %r1, 0; @%p1 setp.ne.u32 %p1, %r0, 1; @%p1 mbarrier.arrive.shared::cta.b64 _, [%r9];", False),
+])  # fmt: skip
+def test_registers_of_a_run_with_one_guard_are_values(body: str, values: bool) -> None:
+    before = "ld.param.u64 %d0, [a]; mov.u32 %r0, %tid.x; mov.u32 %r1, bar; setp.ne.u32 %p1, %r0, 0;"
+    text = entry("a", f".shared .align 8 .b8 bar[8];\n{before} {body}")
+    func = read_ptx(text).entry("k").lowered([np.zeros(1)], grid=1, block=32, cluster=1).func
+    assert any(store.buffer.name == "r9" for store in func.of(BufferStore)) is not values
 
 
 DROP = """.shared .align 8 .b8 bar[8];

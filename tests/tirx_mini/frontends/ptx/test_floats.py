@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from tests.tirx_mini.frontends.ptx.checking import THREADS, Model, check, words
@@ -119,3 +120,65 @@ def test_extremes_and_signs(kind: str) -> None:
             check(f"{name}.NaN.{kind} {{result}}, {{a}}, {{b}};", [kind, kind], kind, chosen(op, True))
     check(f"neg.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a ^ top)
     check(f"abs.{kind} {{result}}, {{a}};", [kind], kind, lambda a: a & ~top)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "kind", "plain", "ftz"),
+    [
+        ("mul.rn", (0x00800000, 0x3F7FFFFF), "f32", 0x00800000, 0),
+        ("mul.rm", (0x80800000, 0x3F7FFFFF), "f32", 0x80800000, 0x80000000),
+        ("fma.rp", (0x00800000, 0x3F7FFFFF, 0), "f32", 0x00800000, 0),
+        ("div.rp", (0x00800000, 0x3F800001), "f32", 0x00800000, 0),
+        ("div.rn", (0x80FFFFFF, 0x40000000), "f32", 0x80800000, 0x80000000),
+        ("rcp.rp", (0x7E800001,), "f32", 0x00800000, 0),
+        ("mul.rn", (0x0400, 0xBBFF), "f16", 0x8400, 0x8000),
+        ("fma.rn", (0x0400, 0xBBFF, 0x8000), "f16", 0x8400, 0x8000),
+        ("mul.rn", (0x04000400, 0xBBFF3BFF), "f16x2", 0x84000400, 0x80000000),
+        ("mul.rn", (0x80800001, 0x3F7FFFFE), "f32", 0x80800000, 0x80800000),
+        ("mul.rp", (0x3F7FFFFE, 0x00800001), "f32", 0x00800000, 0x00800000),
+        ("mul.rn", (0x3BFE, 0x8401), "f16", 0x8400, 0x8400),
+        ("fma.rn", (0xBBFE, 0x0401, 0x8000), "f16", 0x8400, 0x8400),
+    ],
+)
+def test_flushing_decides_after_rounding_to_the_bits_of_a_normal_number(
+    opcode: str, operands: tuple[int, ...], kind: str, plain: int, ftz: int
+) -> None:
+    places = ", ".join(["{a}", "{b}", "{c}"][: len(operands)])
+    dtype = "u2" if kind == "f16" else "u4"
+    columns = [np.full(32, word, dtype) for word in operands]
+    for word, wanted in ((opcode, plain), (f"{opcode}.ftz", ftz)):
+        got = computed([f"{word}.{kind} {{result}}, {places};"], columns, 8 * columns[0].itemsize)
+        assert set(got.tolist()) == {wanted}, hex(int(got[0]))
+
+
+def test_double_approximations_flush_and_have_32_bits() -> None:
+    words = [0x3FF8000000000000, 0x0008000000000000, 0x8000000000000001, 0x7FE8000000000000, 0x4008123412341234]
+    given = np.array(words * 8, np.uint64)[:32]
+    with np.errstate(all="ignore"):
+        numbers = np.where(given & np.uint64(0x7FF << 52) == 0, np.uint64(0), given).view(np.float64)
+        for name, wanted in (("rcp", 1 / numbers), ("rsqrt", 1 / np.sqrt(numbers))):
+            got = computed([f"{name}.approx.ftz.f64 {{result}}, {{a}};"], [given], 64)
+            wanted = np.copysign(np.where(wanted < 2.0**-1022, 0.0, wanted), given.view(np.float64))
+            np.testing.assert_array_equal(got, wanted.view(np.uint64) & np.uint64(0xFFFFFFFF << 32))
+
+
+def test_narrowed_doubles_are_flushed_after_rounding() -> None:
+    words = np.array([0xB80FFFFFE0000001, 0xB80FFFFFFFFFFFFF, 0x380FFFFFC0000000, 0x3810000000000000] * 8, np.uint64)
+    for mode, plain, ftz in (
+        ("rn", [0x80800000, 0x80800000, 0x007FFFFF, 0x00800000], [1 << 31, 0x80800000, 0, 0x00800000]),
+        ("rm", [0x80800000, 0x80800000, 0x007FFFFF, 0x00800000], [0x80800000, 0x80800000, 0, 0x00800000]),
+    ):
+        assert computed([f"cvt.{mode}.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == plain * 8
+        assert computed([f"cvt.{mode}.ftz.f32.f64 {{result}}, {{a}};"], [words], 32).tolist() == ftz * 8
+
+
+@pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
+def test_numbers_are_rounded_to_integers(kind: str) -> None:
+    functions = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
+    for mode, function in functions.items():
+
+        def whole(word: int, function: Callable[[float], int] = function) -> int:
+            value = decoded(word, kind)
+            return encoded(float(function(value)) if math.isfinite(value) else value, kind, sign=value)
+
+        check(f"cvt.{mode}.{kind}.{kind} {{result}}, {{a}};", [kind], kind, whole)

@@ -59,6 +59,13 @@ def test_sums_of_32_bits_saturate() -> None:
         check(f"{op}.sat.s32 {{result}}, {{a}}, {{b}};", ["s32", "s32"], "s32", model)
     model = of("s32", lambda a, b, c: min(max((a * b >> 32) + c, low), high))
     check("mad.hi.sat.s32 {result}, {a}, {b}, {c};", ["s32"] * 3, "s32", model)
+    short = ["shl.b32 {a}, {a}, 8; shr.s32 {a}, {a}, 8; shl.b32 {b}, {b}, 8; shr.s32 {b}, {b}, 8;"]
+
+    def upper(a: int, b: int, c: int) -> int:
+        left, right = (signed(word & 0xFFFFFF, 24) for word in (a, b))
+        return min(max((left * right >> 16) + signed(c, 32), -(1 << 31)), (1 << 31) - 1)
+
+    check([*short, "mad24.hi.sat.s32 {result}, {a}, {b}, {c};"], ["s32"] * 3, "s32", upper)
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -223,3 +223,87 @@ def test_a_race_between_warps_has_the_line_of_the_source() -> None:
     assert report.verdict == "hazard" and {str(f.span) for f in report.findings} <= {
         "/somewhere/kernel.cu:7", "/somewhere/kernel.cu:8",
     }  # fmt: skip
+
+
+def test_a_swap_of_16_bits_leaves_its_neighbour() -> None:
+    text = entry("a b", THREAD + """
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+        mov.b16 %h1, 3; mov.b16 %h2, 9;
+        atom.global.cas.b16 %h3, [%d3+2], %h1, %h2;
+        st.global.u16 [%d4], %h3;""")
+    data = np.array([[7, lane % 5] for lane in range(32)], np.uint16)
+    out = np.zeros((32, 2), np.uint16)
+    before = data.copy()
+    assert run(text, data, out).verdict == "ok"
+    np.testing.assert_array_equal(out[:, 0], before[:, 1])
+    np.testing.assert_array_equal(data[:, 1], np.where(before[:, 1] == 3, 9, before[:, 1]))
+    np.testing.assert_array_equal(data[:, 0], before[:, 0])
+
+
+@pytest.mark.parametrize("first", ["st.volatile.shared.b32", "st.relaxed.cta.shared.b32"])
+def test_a_lane_may_write_again_what_it_has_written_strongly(first: str) -> None:
+    text = entry("b", f"""
+        .shared .align 16 .b8 mine[4096];
+        mov.u32 %r0, %tid.x; mov.u32 %r1, mine; mad.lo.u32 %r1, %r0, 64, %r1;
+        ld.param.u64 %d1, [b]; mad.wide.u32 %d1, %r0, 4, %d1;
+        {first} [%r1+32], %r0; st.shared.b32 [%r1+32], %r0; red.shared.add.u32 [%r1+32], %r0;
+        ld.shared.b32 %r2, [%r1+32]; st.global.b32 [%d1], %r2;""")
+    out = np.zeros(64, np.uint32)
+    report = run(text, out, block=(64,))
+    assert report.ok, report
+    np.testing.assert_array_equal(out, 2 * np.arange(64))
+
+
+def test_sums_in_global_memory_flush_subnormal_numbers() -> None:
+    text = entry("a b", THREAD + """
+        .shared .align 4 .b32 sum[32];
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+        mov.u32 %r1, sum; mad.lo.u32 %r1, %r0, 4, %r1;
+        ld.global.f32 %f1, [%d3]; st.shared.f32 [%r1], %f1;
+        red.shared.add.f32 [%r1], %f1; atom.global.add.f32 %f2, [%d3], %f1;
+        ld.shared.f32 %f3, [%r1]; st.global.f32 [%d4], %f3;""")
+    words = np.array([0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x3F800000, 0x00400000] * 6, np.uint32)[:32]
+    data, out = words.copy().view(np.float32), np.zeros(32, np.float32)
+    twice = data * np.float32(2)
+    assert run(text, data, out).verdict == "ok"
+    np.testing.assert_array_equal(out.view(np.uint32), twice.view(np.uint32))
+    small = words & 0x7F800000 == 0
+    np.testing.assert_array_equal(data.view(np.uint32), np.where(small, words & (1 << 31), twice.view(np.uint32)))
+
+
+def test_constants_have_a_window_of_their_own() -> None:
+    text = entry("b", """
+        ld.param.u64 %d1, [b]; mov.u64 %d2, table; cvta.const.u64 %d2, %d2; cvta.global.u64 %d3, %d1;
+        add.s64 %d4, %d2, 12; add.s64 %d5, %d2, 16;
+        isspacep.const %p1, %d2; isspacep.const %p2, %d3; isspacep.const %p3, %d4; isspacep.const %p4, %d5;
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;
+        st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};""", before=".const .align 4 .b32 table[4] = {1, 2, 3, 4};")
+    out = np.full(4, 7, np.uint32)
+    assert run(text, out, block=(1,)).verdict == "ok"
+    assert out.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", ["s8", "u8", "b16"])
+def test_a_narrow_store_takes_the_bits_of_a_register_that_floats_share(kind: str) -> None:
+    text = entry("a b", THREAD + f"""
+        .local .align 16 .b8 own[16];
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+        ld.global.f32 %r3, [%d0]; add.rn.f32 %r4, %r3, %r3; sub.rn.f32 %r3, %r4, %r3;
+        st.local.b32 [own+4], %r3; st.local.{kind} [own+6], %r3; ld.local.b32 %r5, [own+4];
+        st.global.b32 [%d1], %r5;""")
+    words = np.array([0x3F8089AB, 0xC2345678] * 16, np.uint32)
+    data, out = words.view(np.float32), np.zeros(32, np.uint32)
+    assert run(text, data, out).verdict == "ok"
+    cut = 0xFFFF if kind == "b16" else 0xFF
+    np.testing.assert_array_equal(out, (words & ~np.uint32(cut << 16)) | (words & np.uint32(cut)) << np.uint32(16))
+
+
+def test_a_vector_load_under_a_condition_leaves_the_registers_of_other_lanes() -> None:
+    text = entry("a b", THREAD + """
+        mov.b32 %r1, 7; mov.b32 %r2, 9; mul.wide.u32 %d2, %r0, 8; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+        setp.gt.u32 %p1, %r0, 10; @%p1 bra skip;
+        ld.global.v2.b32 {%r1, %r2}, [%d0];
+        skip: st.global.v2.b32 [%d1], {%r1, %r2};""")
+    a, b = np.arange(100, 164).astype(np.uint32), np.zeros(64, np.uint32)
+    assert run(text, a, b).verdict == "ok"
+    np.testing.assert_array_equal(b, np.concatenate([a[:22], [7, 9] * 21]))

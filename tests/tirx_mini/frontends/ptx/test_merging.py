@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,12 @@ def test_a_finding_of_two_texts_is_one(
     spans = [(each.span, each.details["notes"][0][1]) for each in found.findings]
     assert [(one.line, other.line) for one, other in spans if one is not None] == list(expected)
     assert found.verdict == "hazard" and found.proof is None
+
+
+def test_a_finding_that_names_roles_in_one_text_alone_is_one() -> None:
+    named = replace(race(6, 4, "loads (warp 1) stores"), in_warps="warp 1 stores")
+    found = together(report(), report(named), report(race(7, 4, "warp 1 stores")))
+    assert [finding.message for finding in found.findings] == ["warp 1 stores"]
 
 
 def test_a_finding_of_optimised_text_alone_says_so() -> None:

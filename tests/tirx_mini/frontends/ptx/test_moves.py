@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from tests.tirx_mini.frontends.ptx.checking import THREADS, check, of, words
-from tests.tirx_mini.frontends.ptx.numbers import FORMATS, decoded, encoded, same, signed
+from tests.tirx_mini.frontends.ptx.numbers import FORMATS, decoded, encoded, flushed, same, signed
 from tests.tirx_mini.frontends.ptx.programs import computed
 
 _TESTS: dict[str, Callable[[float, float], bool]] = {
@@ -51,7 +51,31 @@ def test_comparisons_join_with_a_condition_and_have_two_results() -> None:
     check("set.le.f32.s32 {result}, {a}, {b};", ["s32", "s32"], "f32",
           lambda a, b: encoded(1.0, "f32") if signed(a, 32) <= signed(b, 32) else 0)  # fmt: skip
     check("slct.b32.s32 {result}, {a}, {b}, {c};", ["u32"] * 3, "u32", lambda a, b, c: a if signed(c, 32) >= 0 else b)
+    for kind in ("b16", "f32", "u64"):
+        operands = [kind.replace("b", "u")] * 2
+        check(f"slct.ftz.{kind}.f32 {{result}}, {{a}}, {{b}}, {{c}};", [*operands, "f32"], operands[0],
+              lambda a, b, c: a if flushed(decoded(c, "f32"), "f32") >= 0 else b)  # fmt: skip
 
+
+def test_floats_become_whole_numbers() -> None:
+    for mode, whole in (("rni", round), ("rzi", math.trunc), ("rmi", math.floor), ("rpi", math.ceil)):
+        def model(word: int, whole: Callable[[float], int] = whole) -> int:
+            value = decoded(word, "f32")
+            return word if not math.isfinite(value) else encoded(float(whole(value)), "f32", sign=value)
+
+        check(f"cvt.{mode}.f32.f32 {{result}}, {{a}};", ["f32"], "f32", model)
+
+
+def test_zeros_are_normal_numbers() -> None:
+    for kind in ("f32", "f64"):
+        width = FORMATS[kind][0]
+
+        def normal(word: int, kind: str = kind) -> int:
+            value = decoded(word, kind)
+            return int(math.isfinite(value) and (value == 0 or flushed(value, kind) != 0))
+
+        lines = [f"testp.normal.{kind} %p1, {{a}};", f"selp.b{width} {{result}}, 1, 0, %p1;"]
+        check(lines, [kind], f"u{width}", normal)
 
 
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tirx_mini.codegen import GENERATED
 from tirx_mini.frontends.ptx.reader import read
 from tirx_mini.frontends.ptx.syntax import (
     Address,
@@ -206,6 +207,17 @@ def test_a_location_has_the_calls_that_were_inlined() -> None:
     )
     assert isinstance(found, Instruction)
     assert [(span.line, span.column) for span in found.span.chain()] == [(3, 0), (10, 2), (20, 4)]
+
+
+def test_the_helpers_of_emitted_text_are_no_lines_of_the_user() -> None:
+    text = (
+        f'.file 1 "{GENERATED}"\n.file 2 "wrong.py"\n.entry k() {{\n.loc 2 20 5\n'
+        ".loc 1 7 3, function_name $L__a, inlined_at 2 20 5\nret;\n}\n"
+    )
+    (function,) = read(HEAD + text).functions
+    assert function.body is not None and isinstance(function.body[0], Instruction)
+    span = function.body[0].span
+    assert (span.line, span.library, span.user.line) == (7, True, 20)
 
 
 def test_a_location_of_no_line_is_that_before() -> None:

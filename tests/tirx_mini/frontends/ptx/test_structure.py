@@ -364,3 +364,18 @@ def test_each_block_stands_once(drawn: tuple[dict[int, Block], dict[int, list[in
     nodes, _ = structured(found)
     copies = [block.code[0].line for block in reducible(found).values()]
     assert sorted(steps_of(nodes)) == sorted(copies)
+
+
+def test_a_flag_that_is_set_again_guards_what_follows_again() -> None:
+    """Both tables of jumps leave to the end; the second one has cases of which one falls through."""
+    ends: list[Terminator] = [
+        Table(Register("0"), (1, 2, 3)), Jump(8), Jump(3), Table(Register("3"), (4, 5, 6, 7)), Jump(8), Jump(6),
+        Jump(8),
+        Jump(8), End(),
+    ]  # fmt: skip
+    found = {n: Block((Instruction(("step",), line=n),), end) for n, end in enumerate(ends)}
+    nodes, _ = structured(found)
+    for first in range(3):
+        for second in range(4):
+            decisions = {number: [first if number == 0 else second] for number in found}
+            assert Trace(decisions).tree(nodes) == Trace(decisions).graph(found), printed(nodes)

@@ -78,7 +78,9 @@ def filled(instruction: Instruction, attrs: Mapping[str, Any]) -> str:
             if operand.variadic:
                 several = attrs.get("dim") or int(str(attrs.get("vec") or "v1")[1:])
                 pair = attrs.get("atype") == "f32" and str(attrs.get("dtype")).endswith("x2")
-                several = 2 if pair else 4 * attrs.get("cta_group", 1) if operand.name == "lanes" else several
+                four = str(attrs.get("dtype")).endswith("x4")
+                several = 2 if pair else 4 if four else several
+                several = 4 * attrs.get("cta_group", 1) if operand.name == "lanes" else several
             registers = [register(instruction, kind, attrs, 0)] * several
         listed = ", ".join(registers)
         text = text.replace("{{" + operand.name + "}}", "{" + listed + "}").replace("{" + operand.name + "}", listed)

@@ -131,3 +131,38 @@ def test_a_table_of_pointers_reaches_its_arrays() -> None:
     first, second = np.zeros(32, np.float32), np.full(32, 5, np.float32)
     report = run(entry("table", body), [first, second], grid=(2,))
     assert report.verdict == "ok" and (first == 1).all() and (second == 6).all()
+
+
+_ACQUIRE = "fence.proxy.tensormap::generic.acquire.gpu [%d1], 0x80;\n"
+_COPY = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [%d5], 0x80;"
+_BY_THREADS = """mul.wide.u32 %d9, %r0, 4; add.s64 %d10, %d1, %d9;
+ld.shared.b32 %r10, [%r3]; st.global.b32 [%d10], %r10;
+bar.warp.sync -1;"""
+_RELEASE = "fence.proxy.tensormap::generic.release.gpu; bar.warp.sync -1;"
+
+
+@pytest.mark.parametrize(
+    ("copy", "acquire", "missing"),
+    [
+        (_COPY, "", "acquires"),
+        (_COPY, _ACQUIRE.replace("[%d1]", "[%d0]"), "acquires"),
+        (_BY_THREADS + _RELEASE, _ACQUIRE, ""),
+        (_BY_THREADS, _ACQUIRE, "releases"),
+    ],
+)
+def test_a_map_without_the_fences_of_its_proxy_is_found(copy: str, acquire: str, missing: str) -> None:
+    a = np.arange(41 * 64, dtype=np.float32).reshape(41, 64)
+    report, _ = launched(BUILD.replace(_ACQUIRE, acquire).replace(_COPY, copy) + LOAD, a)
+    assert [each.code for each in report.errors] == (["TX202"] if missing else []), report
+    if missing:
+        assert f"no fence.proxy.tensormap {missing} the change" in report.errors[0].message
+        assert report.verdict == "hazard"
+
+
+def test_a_map_that_is_changed_again_is_acquired_again() -> None:
+    again = BUILD[BUILD.index("bar.warp.sync -1;\ntensormap.cp") :].replace("@%p1 bra LOADED;\n", "")
+    change = "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%d5], 0x1, 24;\n"
+    twice = BUILD.replace("@%p1 bra LOADED;\n", "") + f"@%p1 bra SAME;\n{change}SAME:\n" + again
+    for text, codes in ((twice, []), (twice[::-1].replace(_ACQUIRE[::-1], "", 1)[::-1], ["TX202"])):
+        report, _ = launched(text + "@%p1 bra LOADED;\n" + LOAD, np.ones((41, 64), np.float32))
+        assert [each.code for each in report.errors] == codes, report

@@ -62,7 +62,7 @@ def test_what_all_read_has_the_room_of_one_partition() -> None:
 def test_arguments_that_fit_for_both_partitions_are_there_from_the_launch_before() -> None:
     assert PARTED.l2_shared_bytes == 100_000
     for nbytes, missed in ((100_000, 0), (100_001, TILE)):
-        traffic = Traffic(PARTED, clock := Clock(), None, nbytes)
+        traffic = Traffic(PARTED, clock := Clock(), None, PARTED.lost_share(nbytes, waves=True))
         traffic.load_tile(SmTraffic(PARTED), "a", TILE, lambda first, last: None)
         clock.run()
         assert traffic.hbm_bytes == missed

@@ -14,6 +14,7 @@ from tirx_mini.arguments import TensorMap
 from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.foreign import scripts, simulated_device
 from tirx_mini.hardware import GpuSpec
+from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.sim import BUDGET
 
@@ -28,6 +29,8 @@ _SWIZZLES = (0, 32, 64, 128)
 
 _BUDGET = 1000 * BUDGET
 """The budget of a launch for its time alone, since programs measure larger sizes than they check."""
+_CHECKED_BUDGET = 50 * BUDGET
+"""The budget of any other launch: persistent kernels have loops of unknown length, and programs check real sizes."""
 _WAVES = (16, 32)
 """The CTAs of an SM in the two parts of a large grid whose times are extrapolated."""
 
@@ -125,7 +128,7 @@ class Launcher:
         if us is not None:
             simulated_device.CLOCK.get().time_us += us
             return
-        options = {} if recording is None else recording.options
+        options = {"budget": _CHECKED_BUDGET, **({} if recording is None else recording.options)}
         report = without_generated(entry.simulate(values, **launch, **options), self._gluon)
         simulated_device.CLOCK.get().time_us += report.time_us or 0.0
         if recording is not None:
@@ -222,6 +225,9 @@ def _descriptor(name: str, value: Any, meta: Mapping[str, Any] | None, memory: M
 
 
 def _tensor_map(value: Any, meta: Mapping[str, Any], base: Any) -> TensorMap:
+    if meta.get("fp4_padded"):
+        message = "tensor maps that spread 4-bit elements over padded groups of 16 bytes are not simulated"
+        raise TirxError(message, hint="multiply operands of one width, as e2m1 by e2m1", kind="not-modelled")
     dims = [int(extent) for extent in reversed(value.shape)]
     return TensorMap(
         base,
@@ -236,4 +242,6 @@ def _tensor_map(value: Any, meta: Mapping[str, Any], base: Any) -> TensorMap:
 def _key(value: Any) -> object:
     if isinstance(value, TensorMap):
         return tuple(value.dims or ()), tuple(value.box)
+    if isinstance(value, list):  # the memories that a tensor of addresses points to
+        return tuple(_key(each) for each in value)
     return (tuple(value.shape), str(value.dtype)) if hasattr(value, "shape") else value

@@ -91,7 +91,7 @@ def _safe(emitter: Emitter, value: Any, own: Buffer, buffers: set[Buffer]) -> ob
     if not isinstance(value, Tile):
         return emitter.bind("next", value) if len(buffers) > 1 else value
     changing = value.reads & buffers
-    in_place = not value.moved or (value.over is own and own not in emitter.pinned)
+    in_place = own not in value.moved or (value.over is own and own not in emitter.pinned)
     if not changing or (changing == frozenset({own}) and in_place):
         return value
     if value.buffer is own:
@@ -162,6 +162,7 @@ def _if(emitter: Emitter, op: Op) -> None:
     slots: list[Slot] = []
     branches = []
     outer, before, after = emitter.analyzer, set(emitter.pending), set[Any]()
+    kept = [_kept(emitter, op, place) for place in range(len(op.results))]
     for region in op.regions:
         emitter.pending = set(before)
         with emitter.block() as body:
@@ -169,16 +170,34 @@ def _if(emitter: Emitter, op: Op) -> None:
                 emitter.region(region)
                 given = _values(emitter, region.ops[-1].values)
                 if not slots and op.results:
-                    slots = [_late_slot(emitter, v, g) for v, g in zip(op.results, given, strict=True)]
+                    made = zip(kept, op.results, given, strict=True)
+                    slots = [own or _late_slot(emitter, value, example) for own, value, example in made]
                 _put(emitter, slots, given)
         branches.append(body)
         after |= emitter.pending
         emitter.analyzer = outer
     emitter.pending = after
-    emitter.declare(slot.buffer for slot in slots if slot.buffer is not None)
+    emitter.declare(slot.buffer for slot in slots if slot.buffer is not None and slot not in kept)
     then, orelse = branches
+    if orelse and not then:
+        cond, then, orelse = unary("not", cond), orelse, then
     emitter.add(If(cond, seq(*then), seq(*orelse) if orelse else None, span=emitter.span))
     _start(emitter, slots, op.results)
+
+
+def _kept(emitter: Emitter, op: Op, place: int) -> Slot | None:
+    """Return the slot of a branch's result that is a tile from before it in one of the arms, if only the arms use that.
+
+    The result then takes the registers of that tile, which this arm need not copy.
+    """
+    result = op.results[place]
+    for value in (region.ops[-1].values[place] for region in op.regions if region.ops):
+        held = emitter.values.get(value)
+        if not isinstance(held, Tile) or held.layout != layout_of(result):
+            continue
+        if held.buffer is not None and emitter.is_last_use(value, op):
+            return Slot(result, held.buffer)
+    return None
 
 
 def _late_slot(emitter: Emitter, value: Value, example: object) -> Slot:

@@ -87,6 +87,12 @@ class Emitter:
         """The arrays that a region reads and writes."""
         self.divisors: dict[Buffer, int] = {}
         """A number that divides each element of a buffer of registers that is written once."""
+        self.holders: dict[Buffer, set[Value]] = {}
+        """The values that registers hold."""
+        self.made: set[Value] = set()
+        """The results of the operations that are emitted in the innermost region."""
+        self.emitted: set[Op] = set()
+        """Operations that are emitted."""
         self.pinned: set[Buffer] = set()
         """Registers that more than one use reads, so that nothing may overwrite them."""
         self.tmem: dict[str, Buffer] = {}
@@ -299,9 +305,21 @@ class Emitter:
 
     def set_held(self, value: Value, emitted: object) -> None:
         """Set the code of a program value that is held in registers or variables."""
-        if isinstance(emitted, Tile) and emitted.buffer is not None and value in self.again:
-            self.pinned.add(emitted.buffer)
+        if isinstance(emitted, Tile) and emitted.buffer is not None:
+            self.holders.setdefault(emitted.buffer, set()).add(value)
+            if value in self.again:
+                self.pinned.add(emitted.buffer)
         self.values[value] = emitted
+
+    def is_last_use(self, value: Value, op: Op) -> bool:
+        """Return whether nothing behind `op` uses the registers of `value`, in this iteration or another one."""
+        buffer = self.tile(value).buffer
+        inside = {op, *(inner for region in op.regions for inner in region.walk())}
+        holders = self.holders.get(buffer, set()) if buffer is not None else set()
+        return bool(holders) and all(
+            holder in self.made and all(user in inside or user in self.emitted for user in self.users.get(holder, ()))
+            for holder in holders
+        )
 
     def take(self, value: Value) -> Tile:
         """Return the tile of `value` in registers that may be overwritten: its own after its last use, else a copy."""
@@ -416,9 +434,13 @@ class Emitter:
 
     def region(self, region: Region) -> None:
         """Emit a region without its terminator."""
+        outer, self.made = self.made, set()
         for op in region.ops:
             if not op.kind.terminator:
                 self.emit(op)
+                self.made.update(op.results)
+                self.emitted.add(op)
+        self.made = outer
 
     # -- the whole ---------------------------------------------------------------------------------------------------
 

@@ -62,10 +62,10 @@ def elementwise(
 
     reads = frozenset[Any]().union(*(tile.reads for tile in tiles))
     total = cost + sum(tile.cost for tile in tiles)
-    is_moved, is_uniform = any(tile.moved for tile in tiles), all(tile.uniform for tile in tiles)
+    moves, is_uniform = frozenset[Any]().union(*(tile.moved for tile in tiles)), all(tile.uniform for tile in tiles)
     places = (tile.buffer or tile.over for tile in tiles if tile.dtype == dtype and tile.registers == layout.registers)
     over = next((place for place in places if place is not None and layout.registers > 1), None)
-    return Tile(layout, dtype, at, reads, total, is_moved, uniform=is_uniform, over=over)
+    return Tile(layout, dtype, at, reads, total, moves, uniform=is_uniform, over=over)
 
 
 def _elementwise(name: str) -> Rule:

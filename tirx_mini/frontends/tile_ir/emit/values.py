@@ -24,7 +24,7 @@ class Tile:
     at: the value of a register. It is an expression, computed where it is used, until the tile is held in a buffer.
     reads: the buffers that these expressions read.
     cost: the operations of one of them.
-    moved: whether register r reads other registers than r.
+    moved: the buffers of which register r reads other registers than r.
     buffer: the registers that hold it; None where nothing does.
     uniform: whether all registers of all threads provably hold the same value.
     narrow: what it is a broadcast of, and the register of that for one of its own.
@@ -37,7 +37,7 @@ class Tile:
     at: At
     reads: frozenset[Buffer] = frozenset()
     cost: int = 1
-    moved: bool = False
+    moved: frozenset[Buffer] = frozenset()
     buffer: Buffer | None = None
     uniform: bool = False
     narrow: tuple[Tile, Callable[[Expr], Expr]] | None = None
@@ -62,7 +62,7 @@ class Tile:
         if register is None:
             return replace(self, layout=layout)
         at, narrow = self.at, self.narrow
-        moved = replace(self, layout=layout, at=lambda r: at(register(r)), moved=True)
+        moved = replace(self, layout=layout, at=lambda r: at(register(r)), moved=self.reads)
         if narrow is not None:
             tile, place = narrow
             narrow = tile, lambda r: place(register(r))

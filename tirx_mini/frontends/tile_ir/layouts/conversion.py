@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from tirx_mini.distinct import distinct
 from tirx_mini.records import dataclass
 
 from .f2 import Span
@@ -153,6 +154,6 @@ def wavefronts(addresses: np.ndarray, width: int) -> int:
     total = 0
     for first in range(0, 32, group):
         starts = addresses[first : first + group] // BANK_BYTES
-        words = np.unique(starts[:, None] + np.arange(max(1, width // BANK_BYTES)))
+        words = distinct(starts[:, None] + np.arange(max(1, width // BANK_BYTES)))
         total += int(np.bincount(words % BANKS).max())
     return total

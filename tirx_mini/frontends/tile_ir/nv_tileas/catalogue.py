@@ -10,6 +10,8 @@ from ..ssa import Module
 from . import cleanup, passes, reductions
 from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
+from .joining import join_loops
+from .masks import guard_masks
 from .persistent import dynamic_persistent
 from .pipelining import materialize_async
 from .recompute import recompute_for_scheduling
@@ -30,6 +32,8 @@ def _named(name: str, run: Callable[..., Module]) -> Pass[Module]:
 IN_ORDER: tuple[Pass[Module], ...] = (
     _named("convert-tileaa-to-tileas", passes.convert_tileaa_to_tileas),
     _named("tileas-remove-dead-args", cleanup.remove_dead_args),
+    _named("tileas-join-loops", join_loops),
+    _named("tileas-guard-masks", guard_masks),
     _named("tileas-slicing", slicing),
     _named("tileas-plan-cta", passes.plan_cta),
     _named("tileas-assign-load-store-layouts", passes.assign_load_store_layouts),

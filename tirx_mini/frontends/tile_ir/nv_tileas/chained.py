@@ -26,7 +26,7 @@ from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import definitions, number_of_constant, runs
+from .operands import begins_at_constant, definitions, number_of_constant, runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value,
     A loop that does not begin at a constant is taken for the rest of one that does.
     """
     dots = [op for op in loop.body.ops if op.kind is ops.dot and op.mma == ops.WGMMA]
-    if len(dots) != 2 or number_of_constant(defs.get(loop.lower)) is None:
+    if len(dots) != 2 or not begins_at_constant(loop, defs):
         return None
     first, second = dots
     read = _read_of(second.rhs, defs)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
 from ..ssa import Op, Region, Value
-from .operands import definitions, number_of_constant
+from .operands import begins_at_constant, definitions, number_of_constant
 
 EQUAL, GROW, SHRINK = 0, 1, -1
 """All instances take the same time; more, or less, with x."""
@@ -28,7 +28,8 @@ def lengths(body: Region) -> int | None:
     defs = definitions(body)
     for op in body.ops:
         if op.kind is std.for_:
-            low, high = (trend(value, defs) for value in (op.lower, op.upper))
+            low = EQUAL if begins_at_constant(op, defs) else trend(op.lower, defs)
+            high = trend(op.upper, defs)
             if low is None or high is None or (low and high):
                 return None
             if low or high:

@@ -54,6 +54,28 @@ def runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
     return lower is not None and upper is not None and lower < upper
 
 
+def never_runs(loop: Op, defs: Mapping[Value, Op]) -> bool:
+    """Return whether a loop is known to execute no iteration."""
+    lower, upper = (number_of_constant(defs.get(value)) for value in (loop.lower, loop.upper))
+    return lower is not None and upper is not None and lower >= upper
+
+
+def begins_at_constant(loop: Op, defs: Mapping[Value, Op]) -> bool:
+    """Return whether a loop begins at a constant, or at the lesser of a constant and a number.
+
+    Joined loops begin so: the number is less only where the program's numbers are negative, or wrap around.
+    """
+    op = defs.get(loop.lower)
+    ends = op.operands if op is not None and op.kind is std.minsi else (loop.lower,)
+    return any(number_of_constant(defs.get(value)) is not None for value in ends)
+
+
+def is_pure(op: Op) -> bool:
+    """Return whether an operation and those of its regions have no effect, as a branch that only computes."""
+    own = op.kind.pure or op.kind.terminator or op.kind in (std.if_, std.for_)
+    return own and all(is_pure(inner) for region in op.regions for inner in region.ops)
+
+
 def is_zero(op: Op | None) -> bool:
     """Return whether an operation produces a tensor of zeros."""
     return op is not None and op.kind is std.constant and not np.any(op.value.values)

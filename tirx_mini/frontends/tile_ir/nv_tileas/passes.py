@@ -299,6 +299,6 @@ def sectors(op: Op, layout: LinearLayout) -> float:
     size = max(1, element_bits(blocks.loaded) // 8)
     contiguous = [axis for axis, stride in enumerate(strides) if stride == 1]
     width = layout.vector(VECTOR_BYTES // size, contiguous[0]) if contiguous else 1
-    steps = places[:, ::width]
-    touched = sum(len(np.unique(steps[:, i] * size // SECTOR_BYTES)) for i in range(steps.shape[1]))
+    ordered = np.sort(places[:, ::width] * size // SECTOR_BYTES, axis=0)
+    touched = ordered.shape[1] + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
     return touched / math.prod(places.shape)

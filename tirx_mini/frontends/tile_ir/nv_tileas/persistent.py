@@ -7,7 +7,9 @@ On Hopper, 16 CTAs with successive numbers are in one GPC, whose SMs share a pat
 need a tile at the same time. Where tiles are high, the lower half of the CTAs takes even instances and the upper half
 odd ones. The 16 then have 4 × 4 tiles instead of 8 × 2, for which they load fewer rows and columns.
 
-If loops grow with x, as in causal attention, the longest instances come first, and the shortest fill the tail.
+If loops grow with x, as in causal attention, the instances of 8 columns go from the longest to the shortest, and those
+of the next 8 back. A CTA that begins with long ones then has short ones next: taken always from the longest, the same
+CTAs would have long ones again and again. The last columns begin with the longest, so that the shortest fill the tail.
 
 With ``num_ctas=2``, the two CTAs of a cluster have instances that are neighbours along x. A tile that both need is
 loaded once: each loads a half for both (PTX ISA: "cp.async.bulk.tensor", .multicast::cluster).
@@ -15,6 +17,7 @@ loaded once: each loads a half for both (PTX ISA: "cp.async.bulk.tensor", .multi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..context import UNSPECIALIZED, Context
@@ -25,6 +28,7 @@ from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Builder, Module, Op, Region, Rewriter, Value, uses
 from . import pipeline_ops as pipe
 from .lengths import EQUAL, GROW, lengths
+from .operands import is_pure
 from .pipeline_types import I32
 from .sums import simple_sum
 
@@ -62,7 +66,7 @@ def _helps(func: Op, context: Context) -> bool:
     body = list(func.body.walk())
     if context.options.agents == UNSPECIALIZED or not any(op.kind is pipe.wait_tma for op in body):
         return False
-    if any(op.kind in (aa.get_num_programs, std.while_, std.if_) for op in body):
+    if any(op.kind in (aa.get_num_programs, std.while_) or (op.kind is std.if_ and not is_pure(op)) for op in body):
         return False  # the program is persistent already, or its instances differ
     return lengths(func.body) is not None
 
@@ -130,7 +134,8 @@ class _Persistent(Rewriter):
         total = self.emit(std.muli, self.emit(std.muli, grid[0], grid[1]), grid[2], hint="instances")
         outer, self.ops = self.ops, []
         instance = Value(I32, "instance")
-        place = _place(self, instance, grid) if self.length == EQUAL else _longest(self, instance, grid, self.length)
+        longest = partial(_longest, most=self.most, length=self.length)
+        place = (_place if self.length == EQUAL else longest)(self, instance, grid)
         if pair is not None:
             place[0] = self.emit(std.addi, self.emit(std.muli, place[0], pair[0]), pair[1], hint="x")
         for op in ids:
@@ -177,21 +182,31 @@ def _place(b: Builder, instance: Value, grid: Any) -> list[Value]:
     return [x, y, b.emit(std.divui, instance, plane, hint="z")]
 
 
-def _longest(b: Builder, instance: Value, grid: Any, length: int) -> list[Value]:
-    """Map an instance number to its indices, longest instances first: along `GROUP` columns, then to the next x.
+def _longest(b: Builder, instance: Value, grid: Any, most: int, length: int) -> list[Value]:
+    """Map an instance number to its indices: along `GROUP` columns, then to the next x, back and forth by length.
 
-    Instances of one y are close to each other, so that they find in the L2 what others of this y have loaded.
+    Instances of one y are close to each other, so that they find in the L2 what others of this y have loaded. The
+    direction changes with each group of columns, or where these are few, after as many as the CTAs take at a time.
+    The last group begins with the longest. most: CTAs.
     """
-    group = b.emit(std.constant, types=[I32], value=Dense.of("i32", GROUP))
-    one = b.emit(std.constant, types=[I32], value=Dense.of("i32", 1))
+
+    def number(value: int) -> Value:
+        return b.emit(std.constant, types=[I32], value=Dense.of("i32", value))
+
+    group, one = number(GROUP), number(1)
     plane = b.emit(std.muli, grid[0], grid[1])
     inside = b.emit(std.remui, instance, plane)
     per_group = b.emit(std.muli, group, grid[0])
-    first = b.emit(std.muli, b.emit(std.divui, inside, per_group), group)
+    place = b.emit(std.divui, inside, per_group)
+    first = b.emit(std.muli, place, group)
     width = b.emit(std.minui, b.emit(std.subi, grid[1], first), group)
     rest = b.emit(std.remui, inside, per_group)
-    x = b.emit(std.divui, rest, width, hint="line")
-    if length == GROW:
-        x = b.emit(std.subi, b.emit(std.subi, grid[0], one), x, hint="x")
+    line = b.emit(std.divui, rest, width, hint="line")
+    from_end = b.emit(std.subi, b.emit(std.subi, grid[0], one), line)
+    last = b.emit(std.divui, b.emit(std.subi, grid[1], one), group)
+    at_a_time = b.emit(std.maxui, b.emit(std.divui, number(most), per_group), one)
+    turns = b.emit(std.divui, b.emit(std.subi, last, place), at_a_time)
+    ahead = b.emit(std.cmpi, b.emit(std.andi, turns, one), number(0), predicate="eq")
+    x = b.emit(std.select, ahead, *((from_end, line) if length == GROW else (line, from_end)), hint="x")
     y = b.emit(std.addi, first, b.emit(std.remui, rest, width), hint="y")
     return [x, y, b.emit(std.divui, instance, plane, hint="z")]

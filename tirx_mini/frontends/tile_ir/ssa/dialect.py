@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import cache
 from typing import Any
 
 from tirx_mini.records import dataclass
@@ -54,6 +55,7 @@ class Dialect:
         return kind
 
 
+@cache
 def _fields(names: str) -> tuple[Field, ...]:
     return tuple(Field(n.strip("*?"), optional=n.endswith("?"), variadic=n.startswith("*")) for n in names.split())
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from tirx_mini.isa import TABLE
+from tirx_mini.records import dataclass
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FACTS = "__tilelang_builtin__"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from tirx_mini.hardware import TMEM_LANES, WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import (
     HANDLE,
@@ -22,6 +20,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import issue
 from tirx_mini.layout import wgmma_accumulator_layout
+from tirx_mini.records import dataclass, replace
 from tirx_mini.tile import OPS
 
 from .plan import TCGEN05, WGMMA, WGMMA_ROWS, GemmPlan

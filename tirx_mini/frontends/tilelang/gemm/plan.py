@@ -7,12 +7,12 @@ one of its registers (axis `m`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tirx_mini.fragments import MMA_SYNC, STEP_BYTES, TCGEN05, WGMMA, TensorProduct, choices, tensor_product
 from tirx_mini.hardware import TMEM_LANES, WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import DataType, Span, TirxError
 from tirx_mini.layout import R, S, SwizzleMode, TileLayout, tx
+from tirx_mini.records import dataclass
 
 from ..policy import GemmWarpPolicy
 

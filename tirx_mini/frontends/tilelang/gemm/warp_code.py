@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tirx_mini.fragments import MMA_SYNC, STEP_BYTES, mma_sync
 from tirx_mini.hardware import WARP_SIZE
@@ -29,6 +28,7 @@ from tirx_mini.ir import (
     reinterpret,
     seq,
 )
+from tirx_mini.records import dataclass
 
 from .code import Operands, element
 from .plan import GemmPlan

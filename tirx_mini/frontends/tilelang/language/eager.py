@@ -18,10 +18,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import Buffer, PrimFunc, TirxError, Var, as_expr, int_value
+from tirx_mini.records import dataclass
 from tirx_mini.script import BufferType, Untyped, current, read
 
 from ..dialect import TILELANG

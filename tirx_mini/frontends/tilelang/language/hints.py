@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import Hint, TirxError
+from tirx_mini.records import dataclass
 from tirx_mini.script import current
 
 from ..layouts import thread_map

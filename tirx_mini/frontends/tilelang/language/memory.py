@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
@@ -27,6 +26,7 @@ from tirx_mini.ir import (
     scalar,
 )  # fmt: skip
 from tirx_mini.layout import S, TileLayout
+from tirx_mini.records import dataclass
 from tirx_mini.script import BufferType, current
 
 from .dtypes import dtype_of

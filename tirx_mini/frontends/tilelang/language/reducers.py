@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
@@ -23,6 +22,7 @@ from tirx_mini.ir import (
     cast,
     const,
 )
+from tirx_mini.records import dataclass
 from tirx_mini.script import OpenHint, current, tirx
 
 from ..layouts import Partials

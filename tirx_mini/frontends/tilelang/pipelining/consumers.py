@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import WARP_SIZE
 from tirx_mini.ir import (
@@ -26,6 +25,7 @@ from tirx_mini.ir import (
     special,
 )
 from tirx_mini.isa import NAMES, issue
+from tirx_mini.records import dataclass, replace
 
 from ..gemm import (
     GEMM,

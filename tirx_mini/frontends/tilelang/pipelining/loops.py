@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import (
@@ -24,6 +23,7 @@ from tirx_mini.ir import (
     int_value,
     walk,
 )
+from tirx_mini.records import dataclass
 
 from ..gemm import GEMM, PRODUCTS
 from ..tma import tma_moves

@@ -6,9 +6,8 @@ and arrive at `empty` when they have used the tiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.ir import AllocBuffer, Buffer, BufferStore, DataType, Expr, If, Stmt, binary, const, scalar, seq
+from tirx_mini.records import dataclass
 
 from .loops import Group, PipelinedLoop
 from .stages import staged

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from tirx_mini.ir import (
     AddressOf,
@@ -27,6 +26,7 @@ from tirx_mini.ir import (
     unary,
     walk,
 )
+from tirx_mini.records import dataclass, replace
 
 
 class NoSlice(Exception):

@@ -8,7 +8,6 @@ phase of `full`; the consumers wait for `full`, and each warp arrives at `empty`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from tirx_mini.hardware import WARP_SIZE, WARPGROUP_SIZE
 from tirx_mini.ir import (
@@ -35,6 +34,7 @@ from tirx_mini.ir import (
 )
 from tirx_mini.isa import TABLE, issue
 from tirx_mini.passes import Team
+from tirx_mini.records import dataclass, replace
 from tirx_mini.tile import OPS
 
 from .consumers import CONSUMER_BARRIER, Consumer, product_in

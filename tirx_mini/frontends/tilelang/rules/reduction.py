@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from tirx_mini.ir import (
     seq,
 )
 from tirx_mini.isa import NAMES
+from tirx_mini.records import dataclass, replace
 
 from ..language.memory import FRAGMENT
 from ..layouts import REGISTER, THREAD, Digit, Fragment, fit

@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from tirx_mini.arguments import (
 )
 from tirx_mini.ir import PrimFunc, TirxError, Var
 from tirx_mini.passes import flatten_buffers, lower_blocks, vectorize
+from tirx_mini.records import dataclass
 
 from .module import llvm_module
 

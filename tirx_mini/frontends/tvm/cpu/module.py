@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import (
     PARALLEL,
@@ -31,6 +31,7 @@ from tirx_mini.ir import (
     trips,
     walk,
 )
+from tirx_mini.records import dataclass
 
 from .expressions import Expressions
 from .function import FunctionText

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import INT32, SPECIALS, Expr, TirxError, Var, as_expr, binary, int_value, simplify, unary
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 DATA_PARALLEL, REDUCTION, THREAD_INDEX = "data parallel", "reduction", "thread index"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from tirx_mini.driver import SymbolicExecutable
 from tirx_mini.driver import compile as compile_function
 from tirx_mini.ir import TIR, Buffer, IRModule, PrimFunc, Var, symbols
 from tirx_mini.passes import lower_blocks, split_kernels
+from tirx_mini.records import dataclass
 from tirx_mini.sim import numpy_dtype
 from tirx_mini.target import Target
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -23,6 +22,7 @@ from tirx_mini.ir import (
     substitute,
 )
 from tirx_mini.layout import S, TileLayout
+from tirx_mini.records import dataclass, replace
 
 from .storage import strides_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 from tirx_mini.ir import INT32, Analyzer, Binary, Expr, TirxError, Var, as_expr, const, int_value, substitute
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 

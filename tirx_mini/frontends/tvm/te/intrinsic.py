@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx_mini.ir import Buffer, Stmt, TirxError
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 from .tensor import ComputeOp, Operation, Tensor

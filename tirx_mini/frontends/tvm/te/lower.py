@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tirx_mini.ir import (
@@ -30,6 +29,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.passes import box, vectorize
+from tirx_mini.records import dataclass, replace
 from tirx_mini.script import caller_span
 
 from .across import across_threads

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tirx_mini.ir import INT32, SERIAL, THREAD, Analyzer, Expr, TirxError, Var, const, key
+from tirx_mini.records import dataclass
 
 from .axis import REDUCTION, VIRTUAL, IterVar
 from .stage import Fuse, Split, Stage

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import INT32, PARALLEL, THREAD, UNROLLED, VECTORIZED, TirxError, Var
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 from .axis import DATA_PARALLEL, REDUCTION, THREAD_INDEX, VIRTUAL, IterVar

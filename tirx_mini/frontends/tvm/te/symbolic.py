@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import Buffer, Expr, IRModule, PrimFunc, Var, const, int_value, simplify, substitute, walk
+from tirx_mini.records import dataclass
 
 from .axis import IterVar
 from .tensor import Tensor

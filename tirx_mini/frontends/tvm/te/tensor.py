@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tirx_mini.ir import (
@@ -21,6 +21,7 @@ from tirx_mini.ir import (
     simplify,
     walk,
 )
+from tirx_mini.records import dataclass
 from tirx_mini.script import caller_span
 
 from .axis import DATA_PARALLEL, IterVar

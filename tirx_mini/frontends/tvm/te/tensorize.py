@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from tirx_mini.ir import (
@@ -30,6 +30,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.passes import TENSOR_INTRIN, Interval, interval
+from tirx_mini.records import dataclass, replace
 
 from .axis import REDUCTION, IterVar
 from .intrinsic import TensorIntrin

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
 from tirx_mini.ir import Var
+from tirx_mini.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -268,5 +268,21 @@ def check_sort():
     assert (y == x.sort(1).values).all()
 
 
+@triton.jit
+def scale_each(table, N: tl.constexpr):
+    x = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32)) + tl.arange(0, N)
+    tl.store(x, 2 * tl.load(x))
+
+
+def check_timed_table():
+    arrays = [torch.ones(128, device=DEVICE) for _ in range(2)]
+    table = torch.tensor([each.data_ptr() for each in arrays], device=DEVICE)
+    assert triton.testing.do_bench(lambda: scale_each[(2,)](table, N=128)) > 0
+    for each in arrays:
+        each.fill_(3)
+    scale_each[(2,)](table, N=128)
+    assert all((each == 6).all() for each in arrays)
+
+
 if __name__ == "__main__":
     globals()[f"check_{sys.argv[1]}"]()

@@ -8,6 +8,7 @@ import sys
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 DEVICE = triton.runtime.driver.active.get_active_torch_device()
 torch.manual_seed(0)
@@ -169,6 +170,25 @@ def check_split_k():
     c = torch.zeros(M, N, device=DEVICE)
     split_k[(1, 1, 4)](a, b, c, M, N, K, BM=64, BN=64, BK=32, S=4)
     torch.testing.assert_close(c, a.float() @ b.float(), atol=5e-2, rtol=1e-2)
+
+
+@triton.jit
+def partial_sums(a, b, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, k = tl.arange(0, BM), tl.arange(0, BK)
+    x = a.load([0, 0])
+    acc = tl.zeros((BM, BK), tl.float32)
+    for t in tl.range(0, tl.program_id(0) * BN, BN, num_stages=3):  # the first program has no iteration
+        y = b.load([t, 0])
+        acc = tl.dot(tl.dot(x, y.T).to(tl.float16), y, acc)
+    tl.store(c + tl.program_id(0) * BM * BK + m[:, None] * BK + k[None, :], acc)
+
+
+def check_empty_loop():
+    a, b = torch.randn(64, 64, device=DEVICE).half(), torch.randn(64, 64, device=DEVICE).half()
+    c = torch.empty(2, 64, 64, device=DEVICE)
+    partial_sums[(2,)](*(TensorDescriptor.from_tensor(t, [64, 64]) for t in (a, b)), c, BM=64, BN=64, BK=64)
+    assert (c[0] == 0).all()
+    torch.testing.assert_close(c[1], (a.float() @ b.float().T).half().float() @ b.float(), atol=0.5, rtol=2e-2)
 
 
 if __name__ == "__main__":

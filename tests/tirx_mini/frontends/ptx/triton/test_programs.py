@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def checks() -> Iterator[tuple[str, str]]:
-    for file in ("elementwise.py", "products.py", "descriptors.py", "gluon_programs.py"):
+    for file in ("elementwise.py", "products.py", "descriptors.py", "gluon_programs.py", "gluon_pipelines.py"):
         yield from ((file, name) for name in re.findall(r"^def check_(\w+)", (HERE / file).read_text(), re.MULTILINE))
 
 
@@ -40,6 +40,18 @@ def test_a_mistake_of_barriers_is_at_its_line(
     assert main(["run", "--strict", "--gpu", "h100", str(HERE / "seeded.py"), seed]) == 1
     page = capsys.readouterr().err.partition(f"error[{code}]")[2].splitlines()
     assert "seeded.py:" in page[1] and line in page[3]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "check", "seed", "reads"),
+    [("h100", "persistent", "early", "wgmma of warp 0"), ("b200", "roles", "arrive", "the MMA of warp 3")],
+)
+def test_a_stage_that_is_loaded_before_its_product_is_a_race(
+    gpu: str, check: str, seed: str, reads: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--strict", "--gpu", gpu, str(HERE / "gluon_pipelines.py"), check, seed]) == 1
+    page = capsys.readouterr().err
+    assert "error[TX201]" in page and reads in page and "B.index(s)" in page
 
 
 RACE = """

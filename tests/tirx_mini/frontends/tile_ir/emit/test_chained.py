@@ -77,9 +77,22 @@ def test_dots_that_do_not_depend_on_one_another_stay_in_their_iteration() -> Non
     torch.testing.assert_close(torch.cat([d, e], 1), a.float() @ b.float(), rtol=1e-3, atol=1e-2)
 
 
+@ct.kernel
+def two_scales(Q, K, V, O, scale, T: ct.Constant[int], D: ct.Constant[int]):
+    m = ct.bid(0)
+    q = ct.load(Q, (0, m, 0), shape=(1, T, D)).reshape((T, D))
+    top, total = ct.full((T, 1), attention.NEG_INF, dtype=ct.float32), ct.zeros((T, 1), dtype=ct.float32)
+    state = top, total, ct.zeros((T, D), dtype=ct.float32)
+    for n in range(m):
+        state = attention.attend(q, K, V, 0, n, state, m * T, scale, False, True, T, D)
+    for n in range(m, m + 1):
+        state = attention.attend(q, K, V, 0, n, state, m * T, scale * 0.5, True, True, T, D)
+    ct.store(O, (0, m, 0), (state[2] / state[1]).astype(O.dtype).reshape((1, T, D)))
+
+
 def test_loops_one_after_another_share_their_pipelines() -> None:
-    """Keys and values of the rows before the diagonal, and of those on it."""
-    array = torch.zeros((2, 256, 64), dtype=torch.float16)
-    args = (array, array, array, torch.zeros_like(array), 0.1, True, 64, 64, 64)
-    text = run.compile(attention.attention_tile, args, "h100").text("nv_tileas")
+    """Keys and values of the rows before the diagonal, and of those on it, which have another scale."""
+    array = torch.zeros((1, 256, 64), dtype=torch.float16)
+    args = (array, array, array, torch.zeros_like(array), 0.1, 64, 64)
+    text = run.compile(two_scales, args, "h100").text("nv_tileas")
     assert text.count("create_pipeline") == 3 and text.count("scf.for %n") >= 4

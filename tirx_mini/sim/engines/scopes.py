@@ -1,0 +1,21 @@
+"""Scopes of strong accesses and fences (PTX ISA: "Scope", "Morally strong operations")."""
+
+from __future__ import annotations
+
+from ..machine import RunningWarp
+from ..ordering import CtaPlace, Release, in_scope
+
+
+def place_of(w: RunningWarp) -> CtaPlace:
+    return w.cta.cluster.index, w.cta.rank
+
+
+def reaches(release: Release, scope: str, place: CtaPlace) -> bool:
+    """Return whether a release and an acquire with the given scopes include each other's threads."""
+    return in_scope(release.scope, release.place, place) and in_scope(scope, place, release.place)
+
+
+def covers(scope: str, other: str) -> bool:
+    """Return whether a scope is at least as wide as another."""
+    order = ("cta", "cluster", "gpu", "sys")
+    return order.index(scope) >= order.index(other)
