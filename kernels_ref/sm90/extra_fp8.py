@@ -11,10 +11,11 @@ added to a float32 total by the ordinary adders. With `promoted=False`, the tens
 
 **Two sets of sums.** A thread cannot add up registers that a wgmma still writes. With one set of partial sums, a
 consumer leaves the tensor core to the other one in the meantime. With two sets, the next wgmmas write one while the
-other one is added up, and the tensor core never waits.
+other one is added up.
 
 **Parts.** Totals and partial sums of 64 × 256 do not fit in the 240 registers of a thread. So a step of 128 columns
-consists of parts: wgmmas of 128 columns of the tile, whose sums are promoted before the next part needs the registers.
+consists of parts, a half or a quarter of the columns each, whose sums are promoted before a later part needs their
+registers.
 
 **Pairs.** TMA reads rows that begin at any multiple of 16 bytes. Where K is not a multiple of 32, every second row
 begins within a sector of the L2 cache, and the cache delivers about half as much. There, clusters of two CTAs compute
@@ -155,7 +156,7 @@ def tiled(M, N, K, chosen):
     GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // CTAS
     PARTS_OF_GROUP = max(1, GROUP * CTAS // NEIGHBOUR_ROWS) if M_TILES >= ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
-    TO_ALL = {"cta_mask": (1 << CTAS) - 1} if CTAS > 1 else {}
+    TO_ALL = (1 << CTAS) - 1 if CTAS > 1 else None
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K // 2, M_TILES * N_TILES) else {}
     MOVES_REGS = NUM_CONSUMER > 1
     A_layout = tma_shared_layout(DTYPE, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -209,7 +210,7 @@ def tiled(M, N, K, chosen):
                 b_st = Tx.meta_var(rank * B_PART)
                 Tx.copy_async(
                     Bsmem[stage, b_st : b_st + B_PART, :],
-                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_ALL,
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], cta_mask=TO_ALL, **tma,
                 )
 
             @Tx.inline
