@@ -171,11 +171,11 @@ def measured(problem: Problem, rounds: int) -> Iterator[tuple[str, float, float]
     from tirx_mini.runtime import LaunchGraph, in_turn
 
     q, k, v, o = problem.arrays("cuda")
-    given = [x.view(TOKENS // problem.length, -1, problem.length, problem.head) for x in (q, k, v)]
+    qs, ks, vs = (x.view(TOKENS // problem.length, -1, problem.length, problem.head) for x in (q, k, v))
 
     def library() -> torch.Tensor:
         with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-            return F.scaled_dot_product_attention(*given, is_causal=problem.causal, enable_gqa=problem.group > 1)
+            return F.scaled_dot_product_attention(qs, ks, vs, is_causal=problem.causal, enable_gqa=problem.group > 1)
 
     want = library().reshape(o.shape).float()
     found: dict[str, Callable[[], Any]] = {"cuDNN": library}

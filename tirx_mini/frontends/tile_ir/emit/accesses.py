@@ -16,7 +16,7 @@ from ..ssa import Op, OpKind, Value
 from .emitter import Emitter
 from .memory import block_places, load_block, load_gathered, load_rows, store_block, store_rows, store_scattered
 from .tensors import element_dtype, elementwise, layout_of
-from .values import Blocks, Pointers, Tile, View
+from .values import Blocks, Pointers, Tile, View, in_buffer
 
 PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
 
@@ -234,6 +234,21 @@ def _atomic_cas(emitter: Emitter, op: Op) -> None:
     _atomic(emitter, op, pointers, [op.compare, op.value], call, mask)
 
 
+def _shared_by_replicas(emitter: Emitter, buffer: Buffer, layout: LinearLayout) -> Tile:
+    """Broadcast each element in `buffer` from its first holder to all its replicas."""
+    tile = in_buffer(buffer, layout)
+    owner = emitter.owner(layout)
+    if owner is None:
+        return tile
+    memory = emitter.scratch(buffer.dtype, layout.size)
+    emitter.fill()
+    with emitter.when(owner):
+        emitter.loop(tile.registers, lambda r: emitter.store(memory, emitter.index(layout, r), tile.at(r)))
+    emitter.filled()
+    emitter.loop(tile.registers, lambda r: emitter.store(buffer, r, memory[emitter.index(layout, r)]))
+    return tile
+
+
 def _atomic(
     emitter: Emitter,
     op: Op,
@@ -269,7 +284,7 @@ def _atomic(
     old = op.old if "old" in op.kind.members else None
     if old is None or old not in emitter.used:
         return
-    tile = emitter.shared_by_replicas(out, layout)
+    tile = _shared_by_replicas(emitter, out, layout)
     if isinstance(old.type, Tensor):
         emitter.set(old, _native(tile, element_dtype(old)))
     else:

@@ -195,9 +195,20 @@ def _kept(emitter: Emitter, op: Op, place: int) -> Slot | None:
         held = emitter.values.get(value)
         if not isinstance(held, Tile) or held.layout != layout_of(result):
             continue
-        if held.buffer is not None and emitter.is_last_use(value, op):
+        if held.buffer is not None and _is_last_use(emitter, held.buffer, op):
             return Slot(result, held.buffer)
     return None
+
+
+def _is_last_use(emitter: Emitter, buffer: Buffer, op: Op) -> bool:
+    """Return whether nothing behind `op` uses these registers, in this iteration or another one."""
+    inside = {op, *(inner for region in op.regions for inner in region.walk())}
+    holders = emitter.holders.get(buffer, set())
+    return bool(holders) and all(
+        holder in emitter.made
+        and all(user in inside or user in emitter.emitted for user in emitter.users.get(holder, ()))
+        for holder in holders
+    )
 
 
 def _late_slot(emitter: Emitter, value: Value, example: object) -> Slot:

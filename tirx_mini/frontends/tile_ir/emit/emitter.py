@@ -311,16 +311,6 @@ class Emitter:
                 self.pinned.add(emitted.buffer)
         self.values[value] = emitted
 
-    def is_last_use(self, value: Value, op: Op) -> bool:
-        """Return whether nothing behind `op` uses the registers of `value`, in this iteration or another one."""
-        buffer = self.tile(value).buffer
-        inside = {op, *(inner for region in op.regions for inner in region.walk())}
-        holders = self.holders.get(buffer, set()) if buffer is not None else set()
-        return bool(holders) and all(
-            holder in self.made and all(user in inside or user in self.emitted for user in self.users.get(holder, ()))
-            for holder in holders
-        )
-
     def take(self, value: Value) -> Tile:
         """Return the tile of `value` in registers that may be overwritten: its own after its last use, else a copy."""
         tile = self.tile(value)
@@ -384,20 +374,6 @@ class Emitter:
     def first_thread(self) -> Expr | None:
         """Return the condition that the executing thread is the first computing thread."""
         return self.zero_bits(WARP_SIZE - 1, self.warps - 1)
-
-    def shared_by_replicas(self, buffer: Buffer, layout: LinearLayout) -> Tile:
-        """Broadcast each element in `buffer` from its first holder to all its replicas."""
-        tile = in_buffer(buffer, layout)
-        owner = self.owner(layout)
-        if owner is None:
-            return tile
-        memory = self.scratch(buffer.dtype, layout.size)
-        self.fill()
-        with self.when(owner):
-            self.loop(tile.registers, lambda r: self.store(memory, self.index(layout, r), tile.at(r)))
-        self.filled()
-        self.loop(tile.registers, lambda r: self.store(buffer, r, memory[self.index(layout, r)]))
-        return tile
 
     def element(self, tile: Tile, number: Expr, name: str = "v") -> Expr:
         """Return the tile element at a row-major index as a value uniform across threads."""

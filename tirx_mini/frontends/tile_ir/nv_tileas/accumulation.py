@@ -25,11 +25,12 @@ from .sums import simple_sum
 
 def optimize_dot_accumulation(module: Module, context: Context) -> Module:
     """Leave the dots of pure accumulation loops in flight for one iteration."""
-    return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
+    return Module(module.name, tuple(_function(op, context) if op.kind is aa.func else op for op in module.ops))
 
 
-def _function(func: Op) -> Op:
-    func = Op(func.kind, func.args, func.results, func.attrs, (overlap_chained_dots(func.body),), func.span)
+def _function(func: Op, context: Context) -> Op:
+    overlapped = overlap_chained_dots(func.body, context)
+    func = Op(func.kind, func.args, func.results, func.attrs, (overlapped,), func.span)
     used, defs = uses(func.body), definitions(func.body)
     found = ((op, simple_sum(op, used)) for op in func.body.walk() if op.kind is std.for_)
     loops = {loop: dot for loop, dot in found if dot is not None and _may_be_left(dot, defs)}

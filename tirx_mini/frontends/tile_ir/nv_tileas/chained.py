@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from tirx_mini.records import dataclass
 
+from ..context import Context
 from ..layouts import LinearLayout
 from ..nv_tileaa import Tensor
 from ..nv_tileaa import ops as aa
@@ -26,7 +27,7 @@ from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
 from . import ops
 from . import pipeline_ops as pipe
-from .operands import begins_at_constant, definitions, number_of_constant, runs
+from .operands import begins_at_constant, definitions, never_runs, number_of_constant, runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,15 @@ class Chain:
     position: int
 
 
-def overlap_chained_dots(body: Region) -> Region:
-    """Rotate the loops of chained dots in a function's body."""
+def overlap_chained_dots(body: Region, context: Context) -> Region:
+    """Rotate the loops of chained dots in a function's body; a note says why one stays as it is, and what that costs.
+    """
     used, defs = uses(body), definitions(body)
     loops = {op: chain_of_dots(op, used, defs) for op in body.walk() if op.kind is std.for_}
     found = {loop: chain for loop, chain in loops.items() if chain is not None}
+    for loop in loops:
+        if loop not in found:
+            _note_apart(loop, used, defs, context)
     return _Turned(found, defs).region(body, body.params) if found else body
 
 
@@ -92,6 +97,42 @@ def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value,
     middle = [op for op in others if body.index(op) > place]
     chain = Chain(loop, before, first, fetch, second, middle, leave, late, sums, position)
     return chain if _may_turn(chain, used, last) else None
+
+
+def _note_apart(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op], context: Context) -> None:
+    """Add a note if a product waits for threads that compute from another one, in a loop that is not rotated."""
+    dots = [op for op in loop.body.ops if op.kind is ops.dot and op.mma == ops.WGMMA]
+    if len(dots) < 2 or never_runs(loop, defs) or dots[0] not in _computed_from(dots[1].lhs, loop, defs):
+        return
+    second = dots[1]
+    if len(dots) > 2:
+        reason = f"the loop has {len(dots)} products, and a pipeline of products has two"
+    elif not begins_at_constant(loop, defs):
+        reason = "the loop begins at a number known at run time only, and is taken for one of few iterations"
+    elif used.get(second.result) != [loop.body.ops[-1]]:
+        reason = "its sums are used in the same iteration"
+    elif _read_of(second.rhs, defs) is None:
+        reason = "its right operand is not loaded asynchronously"
+    else:
+        reason = "other operations of the iteration depend on its sums or on what it loads"
+    rows, columns = second.acc.type.shape
+    cycles = 2 * rows * columns * second.lhs.type.shape[1] / context.gpu.tensor_flops_per_cycle
+    context.note(
+        f"each iteration waits for this product, about {cycles:.0f} cycles of the tensor core, with nothing to compute "
+        f"meanwhile: {reason}",
+        second.span,
+    )
+
+
+def _computed_from(value: Value, loop: Op, defs: Mapping[Value, Op]) -> set[Op]:
+    """Return the operations of a loop's body from which a value is computed."""
+    own, found, todo = set(loop.body.ops), set[Op](), [value]
+    while todo:
+        op = defs.get(todo.pop())
+        if op in own and op is not None and op not in found:
+            found.add(op)
+            todo += _all_operands(op)
+    return found
 
 
 def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:

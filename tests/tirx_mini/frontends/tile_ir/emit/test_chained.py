@@ -94,5 +94,10 @@ def test_loops_one_after_another_share_their_pipelines() -> None:
     """Keys and values of the rows before the diagonal, and of those on it, which have another scale."""
     array = torch.zeros((1, 256, 64), dtype=torch.float16)
     args = (array, array, array, torch.zeros_like(array), 0.1, 64, 64)
-    text = run.compile(two_scales, args, "h100").text("nv_tileas")
+    program = run.compile(two_scales, args, "h100")
+    text = program.text("nv_tileas")
     assert text.count("create_pipeline") == 3 and text.count("scf.for %n") >= 4
+    (note,) = program.context.notes
+    assert note.message.startswith("each iteration waits for this product, about 128 cycles of the tensor core")
+    assert note.message.endswith("known at run time only, and is taken for one of few iterations")
+    assert "acc = ct.mma(powers.astype(V.dtype), v, acc * shrink)" in note.render()
