@@ -122,7 +122,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
     M_CLUSTERS = ceil(M_TILES / PAIR)
     CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(RESIDENT[PAIR], M_CLUSTERS * N_TILES)
     B_PART = BLK_N // PAIR
-    TO_BOTH = {"cta_mask": 0b11} if PAIR > 1 else {}
+    TO_BOTH = 0b11 if PAIR > 1 else None
     OTHERS = CTAS - 1
     PART_N = BLK_N // CTAS
     EPI_N = part_width(PART_N)
@@ -204,7 +204,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                 b_st = Tx.meta_var(cta * B_PART if PAIR > 1 else 0)
                 Tx.copy_async(
                     Bsmem[stage, b_st : b_st + B_PART, :],
-                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], **tma, **TO_BOTH,
+                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], cta_mask=TO_BOTH, **tma,
                 )
 
             @Tx.inline

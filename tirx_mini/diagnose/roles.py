@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.ir import Bind, BufferLoad, BufferStore, PrimFunc, Stmt, walk
 from tirx_mini.isa import Completion, instructions
+from tirx_mini.records import dataclass, replace
 from tirx_mini.sim import ALL, LOADS, OTHER, WRITE_BACK, part_of, role_named
 
 from .deadlock import Definitions, Guard, StuckRole, reached

@@ -1323,7 +1323,7 @@ class _PtxSt:
 class _PtxAtomCas:
     """Tx.ptx.atom.cas: instructions."""
 
-    def __call__(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b32', 'b64', 'u32', 'u64', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
+    def __call__(self, address: Integer, compare: Integer, value: Integer, returned: str = '', type: Literal['', 'b16', 'b32', 'b64', 'u16', 'u32', 'u64', 's16', 's32', 's64'] | str = '', sem: Literal['', 'relaxed', 'acquire', 'release', 'acq_rel'] | str = '', scope: Literal['', 'cta', 'cluster', 'gpu', 'sys'] | str = '', space: Literal['global', 'shared', 'shared::cta', 'shared::cluster', ''] | str = 'global') -> Expr:
         """Replace the value at `address` atomically by `value` if it equals `compare`; return the old value.
 
         PTX:
@@ -1333,7 +1333,7 @@ class _PtxAtomCas:
         compare:       a value of the instruction's type (also old_val)
         value:         a value of the instruction's type (also new_val)
         returned:      known at compile time
-        type:          one of "", "b32", "b64", "u32", "u64", "s32", "s64"
+        type:          one of "", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"
         sem:           one of "", "relaxed", "acquire", "release", "acq_rel"
         scope:         one of "", "cta", "cluster", "gpu", "sys"
         space:         one of "global", "shared", "shared::cta", "shared::cluster", ""

@@ -16,7 +16,7 @@ from .twice import state_notes
 
 __all__ = [
     "BYTE_COUNT", "EARLY_COMMIT", "OTHER_COUNT", "OTHER_ROUNDS", "OTHER_STAGE", "PASSES_AT_ONCE", "RULES",
-    "STANDS_STILL", "SWAPPED", "WRONG_PARITY", "Deadlock", "Definitions", "Guard", "NamedWaits", "Site", "StuckRole", "Suspect",
-    "barrier_of", "explain_deadlock", "find_sites", "handover_suspect", "line", "reached", "role_alone",
+    "STANDS_STILL", "SWAPPED", "WRONG_PARITY", "Deadlock", "Definitions", "Guard", "NamedWaits", "Site", "StuckRole",
+    "Suspect", "barrier_of", "explain_deadlock", "find_sites", "handover_suspect", "line", "reached", "role_alone",
     "source_text", "state_notes", "state_suspects", "suspects",
 ]  # fmt: skip

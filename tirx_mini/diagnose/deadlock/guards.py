@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Any
 
@@ -35,6 +35,7 @@ from tirx_mini.ir import (
     walk,
 )
 from tirx_mini.isa import instructions
+from tirx_mini.records import dataclass
 from tirx_mini.sim import selected, thread_values
 
 

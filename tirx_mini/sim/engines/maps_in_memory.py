@@ -6,10 +6,9 @@ behind them and an acquire that names the map, each by a fence (PTX ISA: "membar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx_mini.ir import Buffer, DataType, TensorMap, Var
 from tirx_mini.isa import MapFields, MemoryAccess, decode_tensor_map
+from tirx_mini.records import dataclass
 
 from ..facts import Fact
 from ..machine import GlobalBuffer, Gpu, RunningWarp, Warp
