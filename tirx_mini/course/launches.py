@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,9 @@ from tirx_mini.foreign import frontends, resolve
 from tirx_mini.records import dataclass
 
 from .check import Checked, random_array
-from .staged_lines import Item
+
+if TYPE_CHECKING:
+    from .staged_lines import Item
 
 Array: TypeAlias = npt.NDArray[Any]
 EXAMPLE = "write a number, or an array as in float16[512,512]"

@@ -42,7 +42,7 @@ class LaunchTask:
     memory_mb: int = MEMORY_MB
 
 
-def launched(task: LaunchTask) -> Generator[Any, None, None]:
+def launched(task: LaunchTask) -> Generator[object, None, None]:
     """Compile and simulate a kernel, and yield its events, with the progress a few times a second."""
     programs = programs_at(task.path)
     limit_memory(task.memory_mb)

@@ -14,6 +14,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Protocol
 
+import numpy as np
 import psutil
 
 from tirx_mini.course import (
@@ -61,7 +62,7 @@ CLOCK = "clock"
 """The event of a child with the cycles of an execution without data; None if it has no end."""
 
 Tell = Callable[[Data], None]
-Work = Callable[[Any], Generator[Any, None, None]]
+Work = Callable[[Any], Generator[object, None, None]]
 Put = Callable[["Data | BaseException | None"], None]
 
 
@@ -182,7 +183,7 @@ def clocked(kernel: PrimFunc, spec: GpuSpec, watch: WatchShare | None = None) ->
     )
 
 
-def simulated(task: Task) -> Generator[Any, None, None]:
+def simulated(task: Task) -> Generator[object, None, None]:
     """Simulate a kernel, and yield its events, with the progress a few times a second."""
     limit_memory(task.memory_mb)
     for file, text in {**task.modules, task.file: task.text}.items():
@@ -292,7 +293,7 @@ class _Run:
         if part is not Part.VERDICT:
             self._tell_time(checked, spec, kernel)
 
-    def _tell_verdict(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], seconds: float) -> None:
+    def _tell_verdict(self, checked: Checked, kernel: PrimFunc, arguments: list[np.ndarray], seconds: float) -> None:
         task = self._task
         verdict = verdict_event(checked, task.file, seconds)
         if task.sealed:
@@ -302,7 +303,7 @@ class _Run:
         if product is not None:
             self._tell(product)
 
-    def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[Any], verdict: Data) -> None:
+    def _tell_sealed(self, checked: Checked, kernel: PrimFunc, arguments: list[np.ndarray], verdict: Data) -> None:
         """Tell what a GPU shows, and what judges the repair of a drill."""
         task, found = self._task, outcome_of(checked, kernel, arguments)
         product = product_event(kernel, arguments, inputs().product)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class Definitions:
         """Return the value of an expression in each thread, as `thread_values`."""
         return thread_values(expr, warps, self.in_threads.get)
 
-    def behind(self, expr: Expr) -> Iterator[Any]:
+    def behind(self, expr: Expr) -> Iterator[object]:
         """Yield the nodes of an expression and of the definitions of its variables."""
         return behind([expr], self.bound)
 
@@ -179,9 +178,9 @@ def _of_cta(node: object) -> bool:
     return isinstance(node, Special) and node.name not in ("threadIdx.x", "warp_id_in_cta")
 
 
-def behind(exprs: Sequence[Any], bound: Mapping[Var, Expr]) -> Iterator[Any]:
+def behind(exprs: Iterable[Expr], bound: Mapping[Var, Expr]) -> Iterator[object]:
     """Yield the nodes of expressions and, once each, of the definitions of their variables."""
-    stack = list(exprs)
+    stack: list[Expr] = list(exprs)
     seen: set[Var] = set()
     while stack:
         for node in walk(stack.pop()):

@@ -9,13 +9,12 @@ specific to one run, so it excuses no race.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tirx_mini.isa import GENERIC_BITS, GENERIC_SHARED, Addresses, Loaded, MemoryAccess
-from tirx_mini.records import dataclass, replace
+from tirx_mini.records import replace
 
 from ..facts import Fact, Fault
 from ..machine import (
@@ -37,21 +36,10 @@ from .lane_values import active, elements, in_registers, scalar, spread
 from .older_values import OlderValues, Run, Written
 from .reductions import combined, computed
 from .scoped_facts import BadAddress, MisalignedAddress, ReadOnlyPath
-from .scopes import covers, place_of, reaches
+from .scopes import Patterns, covers, place_of, reaches
 from .trails import Trails
 
 ACQUIRES, RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
-
-
-@dataclass
-class Patterns:
-    """The open release and acquire patterns of a warp's threads, by the lanes of their fence.
-
-    observed: the releases that strong reads observed without acquiring them, with the reading lanes.
-    """
-
-    fences: list[tuple[int, Release]] = field(default_factory=list[tuple[int, Release]])
-    observed: dict[Release, int] = field(default_factory=dict[Release, int])
 
 
 class ScopedAccesses:
@@ -161,6 +149,7 @@ class ScopedAccesses:
         """Update adjacent elements from registers, each lane in turn. registers: the operand, the value that "cas"
         compares with, and the destination of the old values; `count` of each, which hold one element or two."""
         values, (operand, compare, result) = w.cta.cluster.values, registers
+        access = replace(access, returns=result is not None)
         given = values.of(operand.read, count)
         expected = given if compare is None else values.of(compare.read, count)
         old = np.zeros((count, LANES), np.uint32)

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
+from tirx_mini.records import dataclass
+
 from ..machine import RunningWarp
 from ..ordering import CtaPlace, Release, in_scope
+
+
+@dataclass
+class Patterns:
+    """The open release and acquire patterns of a warp's threads, by the lanes of their fence.
+
+    observed: the releases that strong reads observed without acquiring them, with the reading lanes.
+    """
+
+    fences: list[tuple[int, Release]] = field(default_factory=list[tuple[int, Release]])
+    observed: dict[Release, int] = field(default_factory=dict[Release, int])
 
 
 def place_of(w: RunningWarp) -> CtaPlace:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tirx_mini.frontends.ptx.programs import entry
-from tirx_mini.diagnose.deadlock.sites import Site, find_sites
+from tirx_mini.diagnose.deadlock import Site, find_sites
 from tirx_mini.frontends.ptx.programs import read_ptx
 from tirx_mini.isa import BarrierEffect
 
