@@ -68,6 +68,7 @@ class Divergence:
     def __init__(self, w: DivergentWarp) -> None:
         self._warp = w
         self._arms: list[Arm] = []
+        self._outermost = not w.divergent
         w.divergent += 1
 
     def start(self, lanes: Mask, program: Generator[Wait, None, None]) -> None:
@@ -106,11 +107,14 @@ class Divergence:
         self._warp.divergent -= 1
 
     def _wait(self, first: Arm, poll: bool) -> Wait:
-        """Return the wait of the first arm that can continue. poll: whether time has to pass first."""
+        """Return the wait of the first arm that can continue. poll: whether time has to pass first.
+
+        Only the outermost divergence lets it pass: the warp continues once, whatever the depth of the arm that polls.
+        """
         w, wait = self._warp, first.wait
         assert wait is not None
         wait.beside = tuple(arm.wait for arm in self._arms if arm is not first and arm.wait is not None)
-        if poll:
+        if poll and self._outermost:
             w.time += POLL_CYCLES
             w.gpu.clock.at(w.time, w, w.resume)
             w.woken = True

@@ -217,3 +217,33 @@ def test_lanes_whose_masks_overlap_are_a_finding() -> None:
     x, y = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
     report = read_cuda(text, define={"PARTED": "1"}).entry("k").simulate([x, y], grid=1, block=32)
     assert "TX306" in {each.code for each in report.findings}
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_lanes_that_poll_in_nested_branches_continue_their_warp_once(slow: int) -> None:
+    """Each branch let time pass by itself. Its wake-ups were left, and the warp passed barriers by them."""
+
+    def loop(name: str) -> str:
+        counter = "setp.ne.u32 %p3, %r2, 0; sub.u32 %r2, %r2, 1;"
+        return f"{name}: ld.global.b32 %r5, [%d0]; {counter} @%p3 bra {name}; bra END;"
+
+    text = entry("a b", f"""
+        .shared .align 4 .b32 swap[64];
+        ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b];
+        mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.s64 %d0, %d0, %d2; add.s64 %d1, %d1, %d2;
+        rem.u32 %r1, %r0, 3; shr.u32 %r3, %r0, 5; xor.b32 %r3, %r3, {slow}; mad.lo.u32 %r2, %r3, 20, %r1;
+        setp.ne.u32 %p1, %r1, 0; @%p1 bra ELSE;
+        and.b32 %r4, %r0, 1; setp.ne.u32 %p2, %r4, 0; @%p2 bra TWO;
+        {loop("ONE")}
+        {loop("TWO")}
+        ELSE:
+        and.b32 %r4, %r0, 2; setp.ne.u32 %p2, %r4, 0; @%p2 bra FOUR;
+        {loop("THREE")}
+        {loop("FOUR")}
+        END:
+        mov.u32 %r6, swap; mad.lo.u32 %r7, %r0, 4, %r6; xor.b32 %r8, %r0, 32; mad.lo.u32 %r8, %r8, 4, %r6;
+        bar.sync 0; st.shared.b32 [%r7], %r0; bar.sync 1, 64; ld.shared.b32 %r9, [%r8]; st.global.b32 [%d1], %r9;""")
+    a, b = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    report = run(text, a, b, block=(64,))
+    assert report.verdict == "ok" and not report.findings, report
+    np.testing.assert_array_equal(b, np.arange(64) ^ 32)
