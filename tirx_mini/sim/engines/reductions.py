@@ -34,12 +34,15 @@ def computed(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray, *
     return OPERATIONS[op](old, value, compare)
 
 
-def combined(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray) -> np.ndarray:
-    """The new elements of one access: "cas" compares all of them, and a minimum or maximum ignores NaN."""
+def combined(op: str, old: np.ndarray, value: np.ndarray, compare: np.ndarray, *, flush: bool) -> np.ndarray:
+    """The new elements of one access: "cas" compares all of them, and a minimum or maximum ignores NaN.
+
+    flush: as in `computed`.
+    """
     if op == "cas":
         return value if np.array_equal(old, compare) else old
     if op in ("min", "max"):
         best = OPERATIONS[op](old, value, compare)
         return np.where(old != old, value, np.where(value != value, old, best)).astype(old.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        return OPERATIONS[op](old, value, compare)
+        return computed(op, old, value, compare, flush=flush)

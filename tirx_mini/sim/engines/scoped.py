@@ -169,7 +169,8 @@ class ScopedAccesses:
             at = slice(place, place + access.words)
             before = items[at].copy()
             old[:, lane] = in_registers(before, len(old))
-            items[at] = combined(op, before, *(elements(each[:, lane], before) for each in (given, expected)))
+            value, compare = (elements(each[:, lane], before) for each in (given, expected))
+            items[at] = combined(op, before, value, compare, flush=run.slot is not None)
         self.older.wrote(w, access, run, begun, released, self.trails.at(run))
 
     def fence(self, w: RunningWarp, sem: str, scope: str) -> None:

@@ -52,6 +52,13 @@ def test_all_lanes_add_to_one_vector_and_a_minimum_ignores_nan() -> None:
     assert sums.tolist() == [32, 32] and least.tolist() == [3, 5, 3, 1]
 
 
+def test_sums_of_float32_vectors_in_global_memory_flush_subnormal_numbers() -> None:
+    body = "setp.eq.u32 %p1, %r0, 0; mov.b32 %f1, 0x00400000; @%p1 red.global.add.v2.f32 [%d0], {%f1, %f1};"
+    sums = np.array([0x00400000, 0x3F800000], np.uint32)
+    assert run(entry("a b c", THREAD + body), sums, np.zeros(1, np.int32), np.zeros(1, np.int32)).verdict == "ok"
+    assert sums.tolist() == [0, 0x3F800000]
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
