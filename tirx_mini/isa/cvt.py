@@ -223,6 +223,8 @@ def _wrong_small(
         return f"{dtype} from {atype} needs rounding: {' or '.join(roundings)}"
     if satfinite not in saturates:
         return f"{dtype} from {atype} {'always has satfinite=True' if True in saturates else 'has no satfinite'}"
+    if dtype == "tf32" and satfinite and rounding != "rna":
+        return "tf32 has satfinite where it is rounded by rna"
     if relu and not (rectifies and rounding != "rna"):
         return f"{dtype} from {atype} rounded by {rounding} has no relu"
     return None

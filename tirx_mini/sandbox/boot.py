@@ -53,10 +53,15 @@ def postpone(name: str) -> None:
 
 
 def _sources(package: str, file: Path) -> dict[str, str]:
-    """Return the names that a package imports from its modules, each with the module's name."""
+    """Return the names that a package imports from its modules, at once or on demand, each with the module's name.
+
+    What it imports on demand stands under `TYPE_CHECKING`.
+    """
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    later = [node for stmt in body if isinstance(stmt, ast.If) for node in stmt.body]
     return {
         alias.asname or alias.name: f"{package}.{node.module or alias.name}"
-        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        for node in (*body, *later)
         if isinstance(node, ast.ImportFrom) and node.level == 1
         for alias in node.names
     }

@@ -75,8 +75,8 @@ REFUSALS: Sequence[Refusal] = (
     _row(
         "fragments of WMMA",
         "tvm_load_matrix_sync tvm_store_matrix_sync tvm_mma_sync tvm_bmma_sync tvm_fill_fragment "
-        "cuda.mma_store cuda.mma_store_legacy ptx.mma.sp",
-        "fragments of `wmma` have no layout that PTX documents, and the simulator has no sparse MMA",
+        "cuda.mma_store cuda.mma_store_legacy",
+        "fragments of `wmma` have no layout that PTX documents",
         "use `Tx.ptx.mma` and `Tx.ptx.ldmatrix`, which take pointers to registers",
     ),
     _row(

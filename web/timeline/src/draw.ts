@@ -103,7 +103,7 @@ export class Painter {
     const lanes = scene.items.filter((item): item is Lane => item.kind === "lane");
     const lane = lanes.find((each) => each.name === "tensor core") ?? lanes[0];
     const scale = this.width / view.cycles;
-    if (lane?.rows.length) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
+    if (lane?.rows.length && this.width) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
     const from = view.from * scale, wide = Math.max(3, (view.to - view.from) * scale);
     c.fillStyle = theme.accent;
     c.globalAlpha = 0.16;
