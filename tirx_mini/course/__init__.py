@@ -119,7 +119,7 @@ _NAMES = {
     "trace": ("FORMS", "NoTimeline", "Traced", "View", "timeline_form", "told_apart"),
     "tuning": ("Trial", "TunedProgram", "Tuning", "all_candidates", "assignment_text", "tune"),
 }  # fmt: skip
-"""What only some commands need, by its module."""
+"""The names that only some commands need, by their module."""
 __getattr__ = named(__name__, _NAMES)
 
 __all__ = [

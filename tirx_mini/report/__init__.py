@@ -58,7 +58,7 @@ _NAMES = {
         "wave_svg", "wave_text",
     ),
 }  # fmt: skip
-"""What a page of text does not need, by its module."""
+"""The names that a page of text does not need, by their module."""
 __getattr__ = named(__name__, _NAMES)
 
 __all__ = [

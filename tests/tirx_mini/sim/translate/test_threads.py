@@ -1,4 +1,4 @@
-"""What conditions say about the threads of a CTA."""
+"""Conditions on the threads of a CTA."""
 
 from __future__ import annotations
 
