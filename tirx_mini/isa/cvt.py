@@ -8,6 +8,7 @@ of two operands becomes the upper half of a pair.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import ml_dtypes
@@ -17,7 +18,7 @@ from tirx_mini.ir import Expr
 
 from .core import instruction
 from .facts import Scope
-from .floats import FORMATS, flushed, integral, power_values, powers_of_two
+from .floats import FORMATS, flushed, flushed_result, integral, power_values, powers_of_two
 from .machine import Machine, Thread
 from .operands import typed_value
 
@@ -134,12 +135,10 @@ def _to_float(value: object, dtype: str, atype: str, rounding: str, ftz: bool, s
     else:
         whole = np.atleast_1d(np.asarray(value, object))
         numbers = np.array([float(_rounded_integer(int(each), target.mantissa, rounding)) for each in whole.ravel()])
-    exact = numbers
-    numbers = target.rounded(numbers, rounding[:2] or "rn")
-    if ftz and dtype == "f32":  # what is subnormal after rounding to 24 bits with any exponent, as on an H200
-        larger = target.rounded(np.where(np.abs(exact) <= 2.0**-126, exact, 0.0) * 2.0**64, rounding[:2] or "rn")
-        small = (np.abs(exact) <= 2.0**-126) & (np.abs(larger) < 2.0**-62)
-        numbers = np.where(small, np.copysign(0.0, exact), numbers)
+    rounded = partial(target.rounded, rounding=rounding[:2] or "rn")
+    exact, numbers = numbers, rounded(numbers)
+    if ftz and dtype == "f32":
+        numbers = flushed_result(exact, numbers, rounded)
     if sat:
         numbers = np.where(np.isnan(numbers) | (numbers <= 0), 0.0, np.minimum(numbers, 1.0))
     return numbers

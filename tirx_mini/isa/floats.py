@@ -101,10 +101,25 @@ def integral(values: np.ndarray, rounding: str) -> np.ndarray:
     return functions[rounding](values)
 
 
+_SMALLEST, _SCALE = 2.0**-126, 2.0**64
+"""The smallest normal number of float32, and a factor by which subnormal numbers become normal ones."""
+
+
 def flushed(numbers: _Numbers) -> _Numbers:
     """Replace subnormal float32 numbers by zeros of the same sign."""
-    found: Any = where(np.abs(numbers) < 2.0**-126, np.copysign(np.float32(0), numbers), numbers)[()]
+    found: Any = where(np.abs(numbers) < _SMALLEST, np.copysign(np.float32(0), numbers), numbers)[()]
     return found
+
+
+def flushed_result(exact: Floats, near: Floats, rounded: Callable[[np.ndarray], Floats]) -> np.ndarray:
+    """Replace a float32 result by a zero of its sign where .ftz flushes it.
+
+    A chip flushes results that are subnormal after rounding to 24 bits with any exponent (seen on an H200). exact: in
+    float64. near: the same after `rounded`, which rounds to float32.
+    """
+    tiny = np.abs(exact) <= _SMALLEST
+    larger = rounded(np.where(tiny, exact, 0.0) * _SCALE)
+    return where(tiny & (np.abs(larger) < _SMALLEST * _SCALE), np.copysign(np.float32(0), exact), near)
 
 
 def sum_to_odd(a: Floats, b: Floats) -> np.ndarray:

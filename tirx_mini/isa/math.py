@@ -14,7 +14,7 @@ import numpy as np
 
 from .core import instruction
 from .facts import Scope
-from .floats import Calculation, sum_to_odd
+from .floats import Calculation, flushed, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, s32, u32, u64
 
@@ -24,12 +24,10 @@ _SMALLEST = np.finfo(np.float32).tiny
 def _rounded(function: Calculation, *values: Any, ftz: bool = False) -> Any:
     """Apply `function` to float32 values in float64 and round; with `ftz`, subnormal values are zero."""
     with np.errstate(all="ignore"):
-        inputs = [_flushed(np.float32(value), ftz) for value in values]
-        return _flushed(np.float32(function(*(np.float64(value) for value in inputs))), ftz)
-
-
-def _flushed(value: np.float32 | np.ndarray, ftz: bool) -> Any:
-    return np.where(np.abs(value) < _SMALLEST, value * np.float32(0), value)[()] if ftz else value
+        inputs = [np.float32(value) for value in values]
+        given = (np.float64(flushed(value) if ftz else value) for value in inputs)
+        result = np.float32(function(*given))
+        return flushed(result) if ftz else result
 
 
 def _approximate(name: str) -> Callable[..., str]:

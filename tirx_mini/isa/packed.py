@@ -6,21 +6,19 @@ A pair, .f32x2, is two numbers in a register of 64 bits, the first one in the lo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from .core import instruction
 from .facts import Scope
-from .floats import FORMATS, Calculation, greatest, least, sum_to_odd, where
+from .floats import FORMATS, Calculation, flushed, flushed_result, greatest, least, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """The rounding modes: to nearest with ties to even, towards zero, down, and up."""
-_SMALLEST = 2.0**-126
-_SCALE = 2.0**64
-"""A factor by which subnormal numbers become normal ones."""
 _FACTS: dict[str, Any] = {
     "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "implied": ("rn",),
 }  # fmt: skip
@@ -49,23 +47,14 @@ def _sum(x: Any, y: Any, rounding: str) -> Any:
 
 
 def _compute(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
-    """Apply `function` to float32 values and round the result once, with `ftz` as on a chip.
-
-    A result is flushed where it is subnormal after rounding to 24 bits with any exponent (seen on an H200).
-    """
-    flushed = [_flushed(np.asarray(value, np.float32), ftz).astype(np.float64) for value in values]
+    """Apply `function` to float32 values and round the result once, with `ftz` as on a chip."""
+    singles = [np.asarray(value, np.float32) for value in values]
     with np.errstate(all="ignore"):
-        exact: Any = function(*flushed)
+        exact: Any = function(*(np.asarray(flushed(each) if ftz else each, np.float64) for each in singles))
         near = _rounded(exact, rounding)
         if ftz:
-            larger = _rounded(np.where(np.abs(exact) <= _SMALLEST, exact, 0.0) * _SCALE, rounding)
-            small = (np.abs(exact) <= _SMALLEST) & (np.abs(larger) < _SMALLEST * _SCALE)
-            near = where(small, np.copysign(np.float32(0), near), near)
+            near = flushed_result(exact, near, partial(_rounded, rounding=rounding))
         return np.asarray(near, np.float32)[()]
-
-
-def _flushed(value: Any, ftz: bool) -> np.ndarray:
-    return where(np.abs(value) < _SMALLEST, value * np.float32(0), value) if ftz else np.asarray(value)
 
 
 def _pairs(function: Calculation, rounding: str, ftz: bool, *values: object) -> Any:
@@ -134,12 +123,13 @@ def fma_f32(
 
 def _extreme(function: Callable[[Any, Any], Any], nan: bool, ftz: bool, *values: Any) -> Any:
     """Return the least or greatest number, ignoring NaN, or NaN with `nan`."""
-    flushed = [_flushed(np.asarray(value, np.float32), ftz) for value in values]
-    found = flushed[0]
-    for value in flushed[1:]:
+    singles = [np.asarray(value, np.float32) for value in values]
+    given = [np.asarray(flushed(each)) if ftz else each for each in singles]
+    found = given[0]
+    for value in given[1:]:
         found = function(found, value)
     if nan:
-        found = np.where(np.logical_or.reduce([np.isnan(value) for value in flushed]), np.float32(np.nan), found)
+        found = np.where(np.logical_or.reduce([np.isnan(value) for value in given]), np.float32(np.nan), found)
     return np.asarray(found, np.float32)[()]
 
 
