@@ -58,10 +58,10 @@ def _text(head: str, tail: str) -> Callable[..., str]:
     return template
 
 
-def _elements(type: str, vec: str, sem: str, scope: str, space: str) -> MemoryAccess:
+def _elements(type: str, vec: str, sem: str, scope: str, space: str, *, returns: bool) -> MemoryAccess:
     """Return the description of an access, by default relaxed at the scope of the GPU."""
-    each = 2 if type.endswith("x2") else 1
-    return MemoryAccess(_DTYPES[type.removesuffix("x2")], sem or "relaxed", scope or "gpu", space, each * _count(vec))
+    dtype, each = _DTYPES[type.removesuffix("x2")], 2 if type.endswith("x2") else 1
+    return MemoryAccess(dtype, sem or "relaxed", scope or "gpu", space, each * _count(vec), returns=returns)
 
 
 @_atomic(
@@ -90,7 +90,8 @@ def atom_registers(
 
     A register holds an element of f32, f16 or bf16, or a pair. A minimum or maximum ignores NaN.
     """
-    gpu.update_registers(thread, _elements(type, vec, sem, scope, space), address, op, src, None, dst, _count(vec))
+    access = _elements(type, vec, sem, scope, space, returns=True)
+    gpu.update_registers(thread, access, address, op, src, None, dst, _count(vec))
 
 
 @_atomic(
@@ -115,11 +116,12 @@ def red_registers(
     space: Space = "global",
 ) -> None:
     """Update memory as `atom.registers` does, without a result."""
-    gpu.update_registers(thread, _elements(type, vec, sem, scope, space), address, op, src, None, None, _count(vec))
+    access = _elements(type, vec, sem, scope, space, returns=False)
+    gpu.update_registers(thread, access, address, op, src, None, None, _count(vec))
 
 
 def _whole(sem: str, scope: str, space: str) -> MemoryAccess:
-    return MemoryAccess("uint32", sem or "relaxed", scope or "gpu", space, 4)
+    return MemoryAccess("uint32", sem or "relaxed", scope or "gpu", space, 4, returns=True)
 
 
 def _quad(**_: object) -> int:

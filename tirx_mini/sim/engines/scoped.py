@@ -149,7 +149,6 @@ class ScopedAccesses:
         """Update adjacent elements from registers, each lane in turn. registers: the operand, the value that "cas"
         compares with, and the destination of the old values; `count` of each, which hold one element or two."""
         values, (operand, compare, result) = w.cta.cluster.values, registers
-        access = replace(access, returns=result is not None)
         given = values.of(operand.read, count)
         expected = given if compare is None else values.of(compare.read, count)
         old = np.zeros((count, LANES), np.uint32)
