@@ -103,6 +103,7 @@ export class Painter {
     const lanes = scene.items.filter((item): item is Lane => item.kind === "lane");
     const lane = lanes.find((each) => each.name === "tensor core") ?? lanes[0];
     const scale = this.width / view.cycles;
+    // A page that is not shown yet has no width.
     if (lane?.rows.length && this.width) c.drawImage(this.wholeOf(lane.rows[0], scale, theme), 0, 0, this.width, OVERVIEW);
     const from = view.from * scale, wide = Math.max(3, (view.to - view.from) * scale);
     c.fillStyle = theme.accent;
@@ -119,8 +120,8 @@ export class Painter {
     const { width, whole } = this;
     if (whole?.row === row && whole.width === width && whole.theme === theme) return whole.picture;
     const picture = document.createElement("canvas"), ratio = this.canvas.width / width, c = picture.getContext("2d")!;
-    picture.width = Math.max(1, this.canvas.width);
-    picture.height = Math.max(1, Math.round(OVERVIEW * ratio)); // a page that is not shown yet has no size
+    picture.width = this.canvas.width;
+    picture.height = Math.round(OVERVIEW * ratio);
     c.scale(ratio, ratio);
     const level = row.pyramid.level(1 / scale);
     level.key.forEach((key, bin) => {
