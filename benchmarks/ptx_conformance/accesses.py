@@ -15,7 +15,7 @@ def _address(space: str, offset: int = 0) -> str:
 
 
 def loads() -> list[Form]:
-    """What is stored is loaded; parts of it are loaded as other types."""
+    """A stored value is loaded again, and parts of it as other types."""
     found: list[Form] = []
     for space in _SPACES:
         for kind in _TYPES:

@@ -34,7 +34,7 @@ def _between() -> list[Form]:
 
 
 def _clamps(to: str, of: str) -> bool:
-    """Whether an integer type lacks values of another."""
+    """Return true if an integer type lacks values of another."""
     if to[0] == of[0]:
         return width(to) < width(of)
     return to[0] == "u" or width(to) <= width(of)

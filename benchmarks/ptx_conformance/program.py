@@ -1,6 +1,6 @@
 """A kernel under construction: its statements, its registers, the columns that it loads, and those that it stores.
 
-Every thread has eight bytes of each column, so that a result has one place, that of the instruction that computes it.
+Every thread has eight bytes of each column: each instruction stores its result in a column of its own.
 """
 
 from __future__ import annotations

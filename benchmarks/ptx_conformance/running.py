@@ -41,7 +41,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a kernel, or of one form.
+    """The outcome of a kernel, or of one form.
 
     outcome: "agree", "differ", "refused", "finding", "crash", "rejected" (by ptxas), "fault", "lost" or "not run".
     """

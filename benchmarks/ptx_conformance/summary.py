@@ -1,4 +1,4 @@
-"""What is written about a comparison: tables in Markdown, and files of programs that differ."""
+"""The output of a comparison: tables in Markdown, and files of programs that differ."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _errors(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _troubles(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What is not as it should be: a line for each form of the table, and for the first difference of programs."""
+    """The failures: a line for each form of the table, and for the first difference of programs."""
     first: dict[str, list[str]] = {}
     for each in outcomes:
         for wrong in each.differences:

@@ -1,6 +1,6 @@
 """Right kernels that decide otherwise than the references: one for each step from 4 on, as a student may write it.
 
-What differs is the protocol: who waits, how many barriers there are, how many arrivals complete a phase, which thread
+The protocol differs: who waits, how many barriers there are, how many arrivals complete a phase, which thread
 issues. `tests/kernels_ref/test_variations.py` has other depths, tiles and orders.
 """
 

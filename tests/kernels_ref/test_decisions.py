@@ -17,7 +17,7 @@ from tirx_mini.passes import lower
 
 
 def protocol(kernel: PrimFunc) -> Counter[tuple[object, ...]]:
-    """How a kernel uses its mbarriers: for each site, its operation, operands and guards, and the threads there."""
+    """The uses of a kernel's mbarriers: for each site, its operation, operands and guards, and the threads there."""
     sites = find_sites(lower(kernel)).all
     return Counter(
         (site.barrier, site.role, int(site.threads.sum()), tuple(map(repr, site.call.args[1:])))

@@ -81,7 +81,7 @@ def add_no_fill(parser: argparse.ArgumentParser) -> None:
 def add_simulation_arguments(parser: argparse.ArgumentParser, by_file: bool = False) -> None:
     """Add the modelled GPU and the schedules: ``--gpu``, ``--sms``, ``--schedules``, ``--seed``, and ``--budget``.
 
-    by_file: whether the default GPU is that of the kernel's file (`gpu_of`); ``gpu`` is then None if it is not given.
+    by_file: whether the kernel's file decides the default GPU (`gpu_of`); ``gpu`` is then None if it is not given.
     """
     other = f"; {gpu_of(Path(HOPPER.student_file))} for {HOPPER.student_file}" if by_file else ""
     parser.add_argument(

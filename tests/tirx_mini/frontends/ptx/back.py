@@ -72,7 +72,7 @@ class Back:
 
     @property
     def alike(self) -> bool:
-        """Whether both have the same verdict and the same codes of errors and warnings."""
+        """Return true if both have the same verdict and the same codes of errors and warnings."""
         return self.kernel.verdict == self.ptx.verdict and _codes(self.kernel) == _codes(self.ptx)
 
     @property

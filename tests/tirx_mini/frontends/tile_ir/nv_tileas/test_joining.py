@@ -86,7 +86,7 @@ def test_blackwell() -> None:
 @ct.kernel
 def parted(Q, K, V, out, scale, CAUSAL: ct.Constant[bool], TM: ct.Constant[int], TN: ct.Constant[int],
            D: ct.Constant[int]):  # fmt: skip
-    """What the loops do differs: the second has another scale."""
+    """The loops differ: the second has another scale."""
     m = ct.bid(0)
     q = ct.load(Q, (0, m, 0), shape=(1, TM, D)).reshape((TM, D))
     top, total = ct.full((TM, 1), NEG_INF, dtype=ct.float32), ct.zeros((TM, 1), dtype=ct.float32)
