@@ -11,8 +11,8 @@ from typing import Any
 def named(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package.
 
-    names: for each of its modules, the names that the package takes from it. None may be the name of a module: Python sets
-    the module in the package when it is imported, and the package's name would then be the module.
+    names: for each of its modules, the names that the package takes from it. None may be the name of a module: Python
+    sets the module in the package when it is imported, and the package's name would then be the module.
     """
     homes = {name: module for module, several in names.items() for name in several}
 
