@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .fake import FakeServer
-from .pages import done, text_of, type_text, until
+from .pages import done, text_of, type_text, until, wait_for
 from .recorded import FINDING, TEXT, good
 
 Play = Callable[..., Any]
@@ -149,9 +149,8 @@ def test_after_the_difference_the_reader_takes_the_files_text(serve: Serve, play
     page = conflict(server, play)
     page.locator("#conflict-take").click()
     until(page, "BLK_K = 32", ".cm-content")
-    page.wait_for_timeout(300)
+    wait_for(lambda: server.bodies("/run")[-1]["text"] == TEXT.replace("64", "32"))
     assert len(server.bodies("/save")) == 1
-    assert server.bodies("/run")[-1]["text"] == TEXT.replace("64", "32")
 
 
 def test_export_keeps_what_the_server_makes_of_the_run(serve: Serve, play: Play) -> None:
