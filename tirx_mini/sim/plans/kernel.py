@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from tirx_mini.arguments import check_room, with_tensor_maps
-from tirx_mini.ir import Buffer, Call, PrimFunc, TirxError
+from tirx_mini.ir import Buffer, Call, PrimFunc, Stmt, TirxError
 from tirx_mini.isa import (
     Completion,
     Memory,
@@ -34,7 +34,7 @@ from ..outcome import Outcome
 from ..outputs import NothingWritten, is_finite, last_unused, nan_result, unwritten
 from ..question import Circumstances, Question
 from ..setup import Setup
-from ..translate import asks_once, batchable, translate
+from ..translate import Cut, asks_once, batchable, translate
 from .equality import Equality
 from .process import running
 from .sampling import Sampling
@@ -61,7 +61,7 @@ class BoundKernel:
         self.arrays, self.scalars = bind_arguments(func, args, data=self.data)
         self.func = for_target(func, self.spec.arch)
         self._decided = Equality.of(self.func).decided if self.data else None
-        self.image = translate(self.func, self.scalars, data=self.data, decided=self._decided).image
+        self.image = self.translated(data=self.data, decided=self._decided)
         written = [buffer for buffer in self.image.globals if buffer.written and self.data]
         self._written = [buffer.slot for buffer in written]
         check_room(sum(b.nbytes * (1 + SHADOW_BYTES / b.access_bytes) for b in written), f"simulating {func.name}")
@@ -119,6 +119,15 @@ class BoundKernel:
         """The number of clusters of the launch."""
         return self.image.launch.num_ctas // self.image.launch.cluster_size
 
+    def translated(
+        self, *, data: bool = True, cut: Cut | None = None, untimed: bool = False, decided: Set[Stmt] | None = None
+    ) -> KernelImage:
+        """Return an image of the kernel for this GPU. See `sim.translate.translate`."""
+        translation = translate(
+            self.func, self.scalars, data=data, cut=cut, untimed=untimed, decided=decided, sms=self.spec.sms
+        )
+        return translation.image
+
     @cached_property
     def sampling(self) -> Sampling:
         """The sampled parts of the launch."""
@@ -138,7 +147,7 @@ class BoundKernel:
         entries = self.image.instructions.values()
         if not any(entry.completion is Completion.WGMMA_GROUP for entry in entries):
             return self.image
-        return translate(self.func, self.scalars, untimed=True, decided=self._decided).image
+        return self.translated(untimed=True, decided=self._decided)
 
     @property
     def divisible(self) -> bool:

@@ -13,7 +13,7 @@ from ..gpu import Gpu
 from ..machine import NO_VALUES, MbarrierFact
 from ..outcome import Outcome, Size
 from ..question import Circumstances, Question
-from ..translate import Cut, translate
+from ..translate import Cut
 from .kernel import BoundKernel
 from .plan import Plan
 from .process import running
@@ -77,7 +77,7 @@ def run_part(kernel: BoundKernel, size: Size, seed: int | None) -> Outcome | Non
     """
     cut, part = kernel.sampling.part(size)
     whole = cut == Cut()
-    image = kernel.image if whole else translate(kernel.func, kernel.scalars, data=False, cut=cut).image
+    image = kernel.image if whole else kernel.translated(data=False, cut=cut)
     setup = replace(kernel.limits, pedantic=False, seed=seed, values=NO_VALUES, part=part)
     with running(), Gpu(image, kernel.arrays, kernel.spec, setup) as machine:
         outcome = machine.run()

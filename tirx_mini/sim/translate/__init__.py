@@ -70,20 +70,25 @@ def translate(
     cut: Cut | None = None,
     untimed: bool = False,
     decided: Set[Stmt] | None = None,
+    sms: int | None = None,
 ) -> Translation:
     """Translate a lowered function. scalars: the values of its scalar parameters, in their order.
 
-    data: whether all values are computed, or only those in `needed`. cut: the part that a run without data leaves out.
-    untimed: whether to translate for a run with data that needs only results. decided: the branches and loops whose
-    decisions are recorded to compare clusters; None if clusters may differ otherwise. Raises `TirxError` if the
-    function is not lowered, or if it depends on data in a run without data.
+    sms: of the GPU, among which the grid is distributed; None for a grid that fills each. data: whether all values are
+    computed, or only those in `needed`. cut: the part that a run without data leaves out. untimed: whether to translate
+    for a run with data that needs only results. decided: the branches and loops whose decisions are recorded to compare
+    clusters; None if clusters may differ otherwise.
+
+    Raises `TirxError` if the function is not lowered, or if it depends on data in a run without data.
     """
     if func.launch is None:
         raise TirxError(f"{func.name} has no launch: lower it first", func.span)
     registers = registers_of(func)
     launch, sm = func.launch, architecture_of(DEFAULT_ARCH)
-    warps = launch.warps * sm.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, registers)
-    writer = Writer(NAMESPACE, crowded=warps > CROWDED_WARPS)
+    ctas = sm.resident_ctas(launch.warps * WARP_SIZE, launch.smem_bytes, registers)
+    if sms is not None:
+        ctas = min(ctas, -(-launch.num_ctas // sms))
+    writer = Writer(NAMESPACE, crowded=launch.warps * ctas > CROWDED_WARPS)
     writer.prologue.append("    wid = w.warp_id")
     parts = (func, analyse(func), Samenesses(func, written_params(func)), writer)
     if not data:
