@@ -139,6 +139,7 @@ def check_kernel(
     budget: int = BUDGET,
     trace: bool | None = None,
     single: bool = True,
+    jobs: int | None = None,
     watch: WatchShare | None = None,
     arguments: Sequence[npt.NDArray] | None = None,
     product: Multiply = exact_product,
@@ -150,10 +151,12 @@ def check_kernel(
     name: the kernel's name in the report. schedules: the number of event orders to try, from `seed` on. limit: explore
     all orders up to equivalence instead, in at most so many runs. pedantic, budget: as in `simulate`. trace: whether to
     record the timeline, which tells what bounds the kernel; by default for all but large products, where it takes
-    gigabytes. single: whether to predict the time of a launch by itself, too. watch: as in `Meter`. arguments: the
-    random data, for a caller who reads the results; by default those of `make_arguments`. product: what computes the
-    exact product. Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and
-    `ValueError` for an unknown GPU.
+    gigabytes. single: whether to predict the time of a launch by itself, too. jobs: as in `simulate`. watch: as in
+    `Meter`. arguments: the random data, for a caller who reads the results; by default those of `make_arguments`.
+    product: what computes the exact product.
+
+    Raises `ArgumentError` for a kernel with a scalar parameter, for which there are no random data, and `ValueError`
+    for an unknown GPU.
     """
     arguments = make_arguments(kernel) if arguments is None else arguments
     exploration = None
@@ -163,7 +166,7 @@ def check_kernel(
     else:
         report = simulate(
             kernel, *arguments, gpu=gpu, schedules=schedules, seed=seed, log_barriers=log_barriers, pedantic=pedantic,
-            budget=budget, trace=_small(kernel) if trace is None else trace, single=single,
+            budget=budget, trace=_small(kernel) if trace is None else trace, single=single, jobs=jobs,
             watch=shares(kernel, watch),
         )  # fmt: skip
     report = report.named(name or report.kernel)

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from .compiling import SimulatedExecutable, SymbolicExecutable, compile
     from .exploring import Exploration
     from .running import GpuRunError, run
-    from .simulating import explore, predict, simulate
+    from .simulating import explore, predict, processes, simulate
 
 _NAMES = {
     "compiling": ("SimulatedExecutable", "SymbolicExecutable", "compile"),
     "exploring": ("Exploration",),
     "running": ("GpuRunError", "run"),
-    "simulating": ("explore", "predict", "simulate"),
+    "simulating": ("explore", "predict", "processes", "simulate"),
 }
 """All names, by their modules: compilation does not need the simulator, whose import takes 0.2 s."""
 __getattr__ = named(__name__, _NAMES)
 
 __all__ = [
     "Exploration", "GpuRunError", "SimulatedExecutable", "SymbolicExecutable", "compile", "explore", "predict",
-    "run", "simulate",
+    "processes", "run", "simulate",
 ]  # fmt: skip

@@ -48,6 +48,11 @@ def explore(
         return Exploration(failed(func.name, error, question.gpu.name), 0, 0, False)
 
 
+def processes(spared: int = 0) -> int:
+    """Return how many processes share a large launch by default. spared: the cores that are left to other work."""
+    return max(1, min((os.cpu_count() or 1) - spared, MOST_JOBS))
+
+
 def simulate(
     kernel: IRModule | PrimFunc,
     *args: object,
@@ -82,7 +87,7 @@ def simulate(
         return failed(kernel_of(kernel, "simulate").name, error, gpu_spec(gpu).name)
     schedules, seed = whole_number("schedules", schedules), whole_number("seed", seed, 0)
     budget = whole_number("budget", budget)
-    jobs = min(os.cpu_count() or 1, MOST_JOBS) if jobs is None else whole_number("jobs", jobs)
+    jobs = processes() if jobs is None else whole_number("jobs", jobs)
     if sampled and data:
         raise ValueError("sampled=True works out the time alone: pass data=False, too")
     try:

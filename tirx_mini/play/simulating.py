@@ -31,7 +31,7 @@ from tirx_mini.course import (
     stage_items,
 )
 from tirx_mini.diagnose import Report
-from tirx_mini.driver import simulate
+from tirx_mini.driver import processes, simulate
 from tirx_mini.hardware import DEFAULT_GPU, GpuSpec, gpu_spec
 from tirx_mini.ir import PrimFunc, TirxError
 from tirx_mini.records import dataclass, replace
@@ -282,8 +282,9 @@ class _Run:
                 return
             arguments = inputs().arguments(kernel)
             checked = self._named(check_kernel(
-                kernel, gpu=spec, trace=part is not Part.VERDICT, single=part is not Part.VERDICT, watch=self._watch,
-                arguments=arguments, product=inputs().product,
+                kernel, gpu=spec, trace=part is not Part.VERDICT, single=part is not Part.VERDICT,
+                jobs=processes(spared=1) if part is Part.VERDICT else None, watch=self._watch, arguments=arguments,
+                product=inputs().product,
             ))  # fmt: skip
         except (TirxError, ValueError) as error:
             self._tell(failed_event("simulate", str(error).partition("\n")[0], kind="refused"))

@@ -6,11 +6,13 @@ import base64
 import json
 import zlib
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.tirx_mini.play.serving import Page
 from tests.tirx_mini.play.test_simulating import SHAPE, task, told
+from tirx_mini.play import simulating
 from tirx_mini.play.beside import Beside
 from tirx_mini.play.simulating import Part, Simulation, Simulators
 from tirx_mini.worker import ProcessEnded
@@ -62,6 +64,17 @@ def test_the_timeline_and_bound_are_those_of_a_run_with_data(page: Page, simulat
 def test_each_process_tells_its_part(simulators: Simulators, step4: str, part: Part) -> None:
     names = {"verdict", "product"} if part is Part.VERDICT else {"clock", "bound", "timeline"}
     assert set(told(simulators, task(step4, part=part))) - {"progress"} == names
+
+
+@pytest.mark.parametrize("cores, most", [(None, 1), (1, 1), (2, 1), (4, 3), (64, 4)])
+def test_a_verdict_leaves_a_core_to_the_timeline(
+    monkeypatch: pytest.MonkeyPatch, step4: str, cores: int | None, most: int
+) -> None:
+    monkeypatch.setattr(simulating, "check_kernel", Mock(side_effect=ValueError("asked")))
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    for part, jobs in ((Part.VERDICT, most), (Part.TRACED, None)):
+        simulating._Run(task(step4, part=part)).work(lambda event: None)
+        assert simulating.check_kernel.call_args.kwargs["jobs"] == jobs
 
 
 def test_a_kernel_that_has_no_end_or_depends_on_data_has_the_timeline_of_a_check(page: Page, step4: str) -> None:
