@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ..gpu import Gpu
-from ..machine import NO_VALUES
 from ..outcome import Outcome
 from ..question import Circumstances
 from .kernel import BoundKernel
 from .plan import Plan, is_plain
-from .process import running
+from .time_alone import without_details
 
 
 class RepresentativeWarps(Plan):
@@ -29,10 +25,7 @@ class RepresentativeWarps(Plan):
 
     def run(self, kernel: BoundKernel, circumstances: Circumstances) -> Outcome:
         """See `Plan.run`. The machine keeps no details for a report: `Unequal` ends the run at the first fact."""
-        setup = replace(kernel.limits, values=NO_VALUES, equal=True)
-        with running(), Gpu(kernel.image, kernel.arrays, kernel.spec, setup) as machine:
-            kernel.begin(machine)
-            return machine.run()
+        return without_details(kernel, circumstances)
 
     def saves(self, kernel: BoundKernel, outcome: Outcome) -> str:
         """See `Plan.saves`."""

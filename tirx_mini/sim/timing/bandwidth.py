@@ -29,20 +29,28 @@ class Bandwidth:
         """Transfer `nbytes` from `time` on, and return the completion time. No later request precedes `now`."""
         window = time // WINDOW
         used, rate = self._used, self.rate
-        if window in self._full:
-            window = self._first_free(window)
-        filled = used.get(window, 0.0) + nbytes
+        before = used.get(window)
+        if before is None:
+            filled = 0.0 + nbytes
+            if len(used) > self._kept:
+                self._forget(now // WINDOW)
+                used = self._used
+        else:
+            filled = before + nbytes
         if filled >= self._capacity:
-            window, filled = self._overflow(window, filled)
+            window, filled = self._overflow(window, nbytes)
         used[window] = filled
-        if len(used) > self._kept:
-            self._forget(now // WINDOW)
         alone, shared = time + nbytes / rate, window * WINDOW + filled / rate
         return alone if alone >= shared else shared
 
-    def _overflow(self, window: float, filled: float) -> tuple[float, float]:
-        """Mark windows full while `filled` covers them; return the first partly filled window and its bytes."""
+    def _overflow(self, window: float, nbytes: float) -> tuple[float, float]:
+        """Add `nbytes` to a window that they fill, or that is full, and to the windows after it; return the first one
+        with room, and its bytes.
+        """
         used, full, capacity = self._used, self._full, self._capacity
+        if window in full:
+            window = self._first_free(window)
+        filled = used.get(window, 0.0) + nbytes
         while filled >= capacity:
             used[window] = capacity
             after = full[window] = window + 1
