@@ -164,7 +164,8 @@ def _atomic(call: TileCall) -> Stmt:
         other = _element(source, {dim: name for (dim, _), name in zip(there, names, strict=False)})
         value = BufferLoad(source.dtype, source.buffer, other, span=call.span)
         element = BufferLoad(target.dtype, target.buffer, place, span=call.span)
-        return Evaluate(apply(str(call.option("kind")), element, value), span=call.span)
+        calls = apply(str(call.option("kind")), element, value)
+        return seq(*(Evaluate(one, span=call.span) for one in calls))
 
     return nested(call, [extent for _, extent in here], body)
 

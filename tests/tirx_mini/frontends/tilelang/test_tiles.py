@@ -89,6 +89,33 @@ def test_atomics_in_shared_and_global_memory() -> None:
     assert torch.equal(b, torch.bincount(a, minlength=16).int())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_of_floats_are_atomic(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), dtype), B: T.Tensor((4,), dtype), old: T.Tensor((2,), dtype)):
+        with T.Kernel(2, threads=32) as bx:
+            tx = T.get_thread_binding()
+            largest = T.alloc_shared((1,), dtype)
+            if tx == 0:
+                largest[0] = -100.0
+            T.sync_threads()
+            T.atomic_max(largest[0], A[bx * 32 + tx])
+            T.sync_threads()
+            if tx == 0:
+                T.atomic_max(B[bx], largest[0])
+                T.atomic_min(B[2], largest[0])
+                old[bx] = T.atomic_min(B[3], 0.0 - largest[0], return_prev=True)
+
+    a = torch.cat([torch.randn(32), -torch.rand(32) - 1]).to(getattr(torch, dtype))
+    a[40] = float("nan")
+    b = torch.tensor([-0.0, -5, 3, 1e9], dtype=a.dtype)
+    old = torch.zeros(2, dtype=a.dtype)
+    run(main, a, b, old, out_idx=None)
+    first, second = a[:32].max(), a[32:][~a[32:].isnan()].max()
+    assert torch.equal(b, torch.stack([first, second, torch.minimum(first, second), -first]))
+    assert sorted(old.tolist()) in ([float(-second), 1e9], [float(-first), 1e9])
+
+
 def test_rows_that_an_argument_names() -> None:
     @T.prim_func
     def main(rows: T.Tensor((20,), "int64"), table: T.Tensor((50, 64), "float16"), out: T.Tensor((20, 64), "float16")):
