@@ -18,6 +18,7 @@ from .pipelining import plan_pipelines
 from .place import Rule
 from .raster import order_ctas
 from .rules import RULES
+from .strided import strides_of
 from .teams import number_threads, whole
 from .tensor_memory import plan_tensor_memory
 
@@ -94,5 +95,12 @@ def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] |
     unknown = symbols(func)
     if unknown:
         raise TirxError(f"{func.name} has extents that are only known when it is called: {unknown[0].name}", func.span)
+    for param in func.params:
+        if strides_of(param) is not None:
+            raise TirxError(
+                f"{param.name} is a T.StridedTensor, which a call of the compiled kernel takes apart",
+                param.span or func.span,
+                f"call tilelang.compile({func.name})",
+            )
     watch = None if after is None else lambda name, before, func: after(name, func)
     return run_passes(func, PASSES, arch, watch=watch).without_attr(TILELANG)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tirx_mini import tilelang
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import Evaluate, For, Seq, TirxError, walk
 from tirx_mini.isa import NAMES
 from tirx_mini.tilelang import language as T
@@ -114,6 +115,34 @@ def test_extremes_of_floats_are_atomic(dtype: str) -> None:
     first, second = a[:32].max(), a[32:][~a[32:].isnan()].max()
     assert torch.equal(b, torch.stack([first, second, torch.minimum(first, second), -first]))
     assert sorted(old.tolist()) in ([float(-second), 1e9], [float(-first), 1e9])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_rows_of_an_argument_lie_apart(known: bool) -> None:
+    row = 40 if known else T.dynamic("row")
+
+    @T.prim_func
+    def main(A: T.StridedTensor((32, 32), (row, 1), "float16"), B: T.StridedTensor((32, 32), (1, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            for _ in T.Pipelined(1, num_stages=2):
+                T.copy(A, a)
+                T.gemm(a, a, c, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                B[i, j] = c[i, j] + A[j, i]
+
+    kernel = tilelang.compile(main)
+    for step in (40,) if known else (40, 48):
+        wide, b = torch.randn(32, step).half(), torch.zeros(32, 64)
+        a = wide[:, :32]
+        with tilelang.simulated("h100"):
+            kernel(a, b.t()[:32])
+        assert kernel.report.ok and not kernel.report.findings
+        torch.testing.assert_close(b[:, :32].t(), a.float() @ a.float() + a.float().t(), atol=1e-2, rtol=1e-2)
+        assert not b[:, 32:].any()
+    with tilelang.simulated("h100"), pytest.raises(ArgumentError, match=r"A has the strides \(50, 1\)" if known else "B"):
+        kernel(torch.zeros(32, 50).half()[:, :32], torch.zeros(64, 32).t() if known else torch.zeros(32, 32))
 
 
 def test_rows_that_an_argument_names() -> None:
