@@ -145,6 +145,65 @@ def test_rows_of_an_argument_lie_apart(known: bool) -> None:
         kernel(torch.zeros(32, 50).half()[:, :32], torch.zeros(64, 32).t() if known else torch.zeros(32, 32))
 
 
+@pytest.mark.parametrize("how", ["store", "branch", "loop", "atomic", "parallel"])
+def test_what_threads_write_is_shown_to_tma(how: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            tile = T.alloc_shared((64, 64), "float32")
+            T.copy(A, tile)
+            if how == "store":
+                tile[0, tx % 64] = 1.0
+            if how == "branch":
+                if tx < 64:
+                    tile[0, tx] = 1.0
+            if how == "loop":
+                for i in T.serial(2):
+                    tile[i, tx % 64] = 1.0
+            if how == "atomic":
+                T.atomic_add(tile[0, tx % 4], 1.0)
+            if how == "parallel":
+                for i in T.Parallel(64):
+                    T.atomic_add(tile[0, i % 4], 1.0)
+            T.copy(tile, B)
+
+    a = torch.randn(64, 64)
+    b = run(main, a)
+    more = {"atomic": 32.0, "parallel": 16.0}.get(how)
+    expected = a[0, :4] + more if more else torch.ones(4)
+    torch.testing.assert_close(b[0, :4], expected)
+    assert torch.equal(b[2:], a[2:])
+
+
+@pytest.mark.parametrize("by_tma", [True, False])
+def test_an_async_copy_is_a_group(by_tma: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((64, 64), "float32")
+            T.async_copy(A, tile)
+            T.ptx_wait_group(0)
+            if by_tma:
+                T.copy(tile, B)
+            else:
+                for i, j in T.Parallel(64, 64):
+                    B[i, j] = tile[j, i]
+
+    a = torch.randn(64, 64)
+    assert torch.equal(run(main, a), a if by_tma else a.t())
+
+
+def test_all_lanes_take_part_in_a_value_that_one_stores() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            B[0] = T.tvm_warp_shuffle(0xFFFFFFFF, A[3], 0, 32, 32)
+
+    a = torch.randn(64)
+    assert run(main, a)[0] == a[3]
+
+
 def test_rows_that_an_argument_names() -> None:
     @T.prim_func
     def main(rows: T.Tensor((20,), "int64"), table: T.Tensor((50, 64), "float16"), out: T.Tensor((20, 64), "float16")):
