@@ -337,7 +337,8 @@ def _specialised_by(func: PrimFunc) -> list[Var]:
     """Return the values that a program is specialised for: symbolic extents and scalars that its grid depends on."""
     counts = [count for ids in func.of(ScopeIds) for count in ids.extents if isinstance(count, Expr)]
     used = {part for count in counts for part in walk(count)}
-    return [*symbols_of(func), *symbols_in_strides(func), *(param for param in func.params if isinstance(param, Var) and param in used)]
+    scalars = [param for param in func.params if isinstance(param, Var) and param in used]
+    return [*symbols_of(func), *symbols_in_strides(func), *scalars]
 
 
 def _known(extent: Any, sizes: Mapping[Var, int]) -> int:

@@ -18,6 +18,7 @@ from .pipelining import plan_pipelines
 from .place import Rule
 from .raster import order_ctas
 from .rules import RULES
+from .safe_values import fill_outside
 from .strided import strides_of
 from .teams import number_threads, whole
 from .tensor_memory import plan_tensor_memory
@@ -53,6 +54,11 @@ PASSES: tuple[Pass[PrimFunc], ...] = (
     Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
     Pass(
         "StoreOnce", "of threads that store one value to one place, the first does", lambda func, arch: store_once(func)
+    ),
+    Pass(
+        "FillOutside",
+        "reads outside an argument give its T.annotate_safe_value",
+        lambda func, arch: fill_outside(func),
     ),
     Pass("OrderCtas", "CTAs take tiles in the order of T.use_swizzle", lambda func, arch: order_ctas(func)),
     Pass("PlanPipelines", "copies of pipelined loops run ahead, by warps of their own", plan_pipelines),

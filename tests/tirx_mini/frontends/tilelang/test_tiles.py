@@ -141,7 +141,8 @@ def test_rows_of_an_argument_lie_apart(known: bool) -> None:
         assert kernel.report.ok and not kernel.report.findings
         torch.testing.assert_close(b[:, :32].t(), a.float() @ a.float() + a.float().t(), atol=1e-2, rtol=1e-2)
         assert not b[:, 32:].any()
-    with tilelang.simulated("h100"), pytest.raises(ArgumentError, match=r"A has the strides \(50, 1\)" if known else "B"):
+    said = r"A has the strides \(50, 1\)" if known else "B"
+    with tilelang.simulated("h100"), pytest.raises(ArgumentError, match=said):
         kernel(torch.zeros(32, 50).half()[:, :32], torch.zeros(64, 32).t() if known else torch.zeros(32, 32))
 
 
@@ -202,6 +203,23 @@ def test_all_lanes_take_part_in_a_value_that_one_stores() -> None:
 
     a = torch.randn(64)
     assert run(main, a)[0] == a[3]
+
+
+def test_reads_outside_an_argument_give_its_safe_value() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((60, 64), "float16"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            T.annotate_safe_value({A: 1.5})
+            tile = T.alloc_shared((64, 64), "float16")
+            for _ in T.Pipelined(1, num_stages=2):
+                T.copy(A[0, 0], tile)
+                for i, j in T.Parallel(64, 64):
+                    B[i, j] = tile[i, j] + A[i - 2, j]
+
+    a = torch.randn(60, 64).half()
+    padded = torch.full((68, 64), 1.5)
+    padded[2:62] = a.float()
+    torch.testing.assert_close(run(main, a), padded[2:66] + padded[:64], atol=1e-2, rtol=1e-2)
 
 
 def test_rows_that_an_argument_names() -> None:

@@ -73,9 +73,9 @@ def _extreme_of_floats(op: str, place: BufferLoad, value: Expr, order: str, want
     signed, unsigned = (DataType(f"{kind}{place.dtype.bits}") for kind in ("int", "uint"))
     above, below = binary(">=", value, zero), binary("<", value, zero)
     plain = binary("+", value, zero)  # -0.0 becomes 0.0
-    reverse, none, none_below = (
-        ("min", min_value(signed), max_value(unsigned)) if op == "max" else ("max", max_value(signed), min_value(unsigned))
-    )
+    reverse, none, none_below = "min", min_value(signed), max_value(unsigned)
+    if op == "min":
+        reverse, none, none_below = "max", max_value(signed), min_value(unsigned)
     first = select(above, reinterpret(signed, plain), none)
     second = select(below, reinterpret(unsigned, plain), none_below)
     return _call(op, place, first, order, wanted), _call(reverse, place, second, order, wanted), above
