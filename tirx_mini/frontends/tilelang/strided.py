@@ -17,10 +17,10 @@ from tirx_mini.records import dataclass, replace
 class Strides:
     """The strides of an argument in elements, of which some may be known only at the call."""
 
-    steps: tuple[Any, ...]
+    steps: tuple[int | Var, ...]
 
 
-def strides_of(param: object) -> tuple[Any, ...] | None:
+def strides_of(param: object) -> tuple[int | Var, ...] | None:
     """Return the strides of a `T.StridedTensor`, or None for any other parameter."""
     layout = param.layout if isinstance(param, Buffer) else None
     return layout.steps if isinstance(layout, Strides) else None
@@ -73,8 +73,8 @@ def flattened(func: PrimFunc, sizes: Mapping[Var, int]) -> PrimFunc:
     return replace(_Views(views).func(func), params=tuple(params)) if views else func
 
 
-def _known(steps: tuple[Any, ...], sizes: Mapping[Var, int]) -> tuple[int, ...]:
-    return tuple(sizes[step] if isinstance(step, Var) else int(step) for step in steps)
+def _known(steps: tuple[int | Var, ...], sizes: Mapping[Var, int]) -> tuple[int, ...]:
+    return tuple(sizes[step] if isinstance(step, Var) else step for step in steps)
 
 
 def _span(shape: tuple[int, ...], steps: tuple[int, ...]) -> int:

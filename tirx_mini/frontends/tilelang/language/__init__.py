@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tirx_mini.ir import Expr, TirxError
-from tirx_mini.script import tirx
-from tirx_mini.script.diagnostics import did_you_mean
+from tirx_mini.script import did_you_mean, tirx
 
 from ..builtins import MORE
 from ..builtins import NAMES as BUILTINS

@@ -91,12 +91,14 @@ def _strides(extents: tuple[object, ...], strides: tuple[object, ...]) -> Stride
     if len(strides) != len(extents):
         count = f"{len(extents)} extent{'s' * (len(extents) > 1)}"
         raise TirxError(f"T.StridedTensor has {count}, but {len(strides)} strides", caller_span())
+    steps: list[int | Var] = []
     for stride in strides:
         if not isinstance(stride, (int, Var)):
             raise TirxError(
                 f"a stride of T.StridedTensor is a number or a variable of T.dynamic, not {stride!r}", caller_span()
             )
-    return Strides(strides)
+        steps.append(stride)
+    return Strides(tuple(steps))
 
 
 Tensor, StridedTensor = TensorType(), TensorType(strided=True)
