@@ -6,7 +6,7 @@ A pair, .f32x2, is two numbers in a register of 64 bits, the first one in the lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -129,7 +129,7 @@ def _extreme(function: Callable[[Any, Any], Any], nan: bool, ftz: bool, *values:
     for value in given[1:]:
         found = function(found, value)
     if nan:
-        found = np.where(np.logical_or.reduce([np.isnan(value) for value in given]), np.float32(np.nan), found)
+        found = np.where(reduce(np.logical_or, map(np.isnan, given)), np.float32(np.nan), found)  # lanes or one number
     return np.asarray(found, np.float32)[()]
 
 

@@ -358,6 +358,12 @@ def cluster(w: RunningWarp) -> Any:
 def value(op: str, expected: Any, *operands: Any, **attrs: Any) -> Callable[[RunningWarp], Any]:
     def program(w: RunningWarp) -> Any:
         np.testing.assert_array_equal(do(w, op, *operands, **attrs), expected)
+        for place, operand in enumerate(operands):  # the same in a register of each lane, beside numbers of all lanes
+            if TABLE[op].lanewise and np.ndim(operand) == 0:
+                lanes = np.full(32, operand)
+                spread = lanes.astype(np.float32) if op.endswith("f32") and isinstance(operand, float) else lanes
+                given = (*operands[:place], spread, *operands[place + 1 :])
+                np.testing.assert_array_equal(do(w, op, *given, **attrs), np.broadcast_to(expected, 32))
         yield from ()
 
     return program
@@ -609,7 +615,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("cvt.packed",): value("cvt.packed", 0x3C004000, 1.0, 2.0, dtype="f16x2", atype="f32", rounding="rn"),
     ("max.f32",): value("max.f32", np.float32(2), 1.0, 2.0),
     ("min.f32",): value("min.f32", np.float32(1), 1.0, np.nan),
-    ("max3.f32",): value("max3.f32", np.float32(3), 1.0, 3.0, 2.0),
+    ("max3.f32",): value("max3.f32", np.float32(np.nan), 1.0, 3.0, np.nan, nan=True),
     ("min3.f32",): value("min3.f32", np.float32(1), 2.0, 3.0, 1.0),
     ("add.f32x2",): value("add.f32x2", pair(4, 6), pair(1, 2), pair(3, 4)),
     ("sub.f32x2",): value("sub.f32x2", pair(-2, -2), pair(1, 2), pair(3, 4)),

@@ -174,3 +174,16 @@ def test_the_missing_tiles_of_a_wrong_product_are_named(tmp_path: Path) -> None:
     assert checked.wrong is not None
     expected = "no thread writes D[0:384, 64:128], D[0:384, 192:256], D[0:384, 320:384]"
     assert checked.wrong.details["notes"][0][0] == expected
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_output_full_of_garbage_needs_no_warning() -> None:
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "bfloat16")):
+        T.device_entry()
+        tx = T.thread_id([32])
+        A[tx] = T.bfloat16(1)
+
+    garbage = np.full(32, 0x7F81, np.uint16).view("bfloat16")  # signalling NaNs, as memory may have
+    report = tvm.simulate(kernel, garbage)
+    assert report.ok and (garbage == 1).all()

@@ -1,4 +1,4 @@
-"""Lowering of T.async_copy: cp.async copies from global to shared memory, which the program waits for itself."""
+"""Lowering of T.async_copy: a group of cp.async from global to shared memory, which the program waits for itself."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tirx_mini.ir import (
     binary,
     cast,
     const,
+    seq,
     special,
 )
 from tirx_mini.isa import issue
@@ -72,7 +73,8 @@ class _Copy:
         copy = self._one(digits, width)
         if chunks % count:
             copy = If(number < chunks, copy, span=self.call.span)
-        return For(step, const(0), const(-(-chunks // count)), copy, unroll=True, span=self.call.span)
+        copies = For(step, const(0), const(-(-chunks // count)), copy, unroll=True, span=self.call.span)
+        return seq(copies, issue("cp.async.commit_group", span=self.call.span))
 
     def _width(self) -> int:
         """Return the number of elements of one access: the widest that is contiguous and aligned in both memories."""

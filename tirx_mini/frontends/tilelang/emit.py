@@ -6,14 +6,17 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from tirx_mini.ir import (
+    PARALLEL,
     SERIAL,
     UNROLLED,
     VECTORIZED,
+    AddressOf,
     AllocBuffer,
     Analyzer,
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Evaluate,
     Expr,
     For,
@@ -23,6 +26,7 @@ from tirx_mini.ir import (
     PrimFunc,
     Region,
     Seq,
+    Span,
     Stmt,
     TileCall,
     TirxError,
@@ -33,7 +37,7 @@ from tirx_mini.ir import (
     unary,
     walk,
 )
-from tirx_mini.isa import NAMES
+from tirx_mini.isa import NAMES, Instruction, instruction_of
 
 from .infer import nest_layout, ranges_of, with_loop, with_team
 from .language.hints import LAYOUT_HINT, SWIZZLE_HINT
@@ -65,11 +69,17 @@ class _Lower(Mutator):
 
     def __init__(self, place: Place, rules: Mapping[str, Rule], shown: Set[Buffer]) -> None:
         self.place, self.rules, self.shown = place, rules, shown
+        self.fenced = False  # whether a fence follows the statements around
 
     def stmt(self, node: Stmt) -> Stmt:
         nest = nest_of(node, self.place.analyzer)
         if nest is None:
-            return super().stmt(node)
+            if self.fenced or not self.shown or not all(map(_is_of_one_thread, walk(node))):
+                return super().stmt(node)
+            self.fenced = True
+            made = super().stmt(node)
+            self.fenced = False
+            return self._after(made, node.span) if any(map(self._shows, walk(node))) else made
         layout = nest_layout(nest, self.place.fragments, self.place.team, self.place.analyzer)
         return self._fenced(nest, self._exchanged(nest, layout))
 
@@ -117,18 +127,27 @@ class _Lower(Mutator):
     def _shown(self, call: TileCall, made: Stmt) -> Stmt:
         """Append a proxy fence to a scan if it writes a buffer that the async proxy reads."""
         target = call.operands[1] if call.op == SCAN else None
-        if not isinstance(target, Region) or target.buffer.root not in self.shown:
-            return made
-        fence = NAMES["ptx.fence.proxy_async"].call("shared::cta", span=call.span)
-        return seq(made, Evaluate(fence, span=call.span))
+        written = isinstance(target, Region) and target.buffer.root in self.shown
+        return self._after(made, call.span) if written else made
 
     def _fenced(self, nest: Nest, made: Stmt) -> Stmt:
         """Append a proxy fence to parallel loops if they write a buffer that the async proxy reads (PTX ISA: membar).
         """
-        if not any(isinstance(a, BufferStore) and a.buffer.root in self.shown for a in nest.accesses()):
-            return made
-        fence = NAMES["ptx.fence.proxy_async"].call("shared::cta", span=nest.span)
-        return seq(made, Evaluate(fence, span=nest.span))
+        return self._after(made, nest.span) if any(map(self._shows, walk(nest.body))) else made
+
+    def _shows(self, node: Stmt | Expr) -> bool:
+        """Return whether a store, an atomic operation or the end of cp.async writes what the async proxy reads."""
+        if isinstance(node, BufferStore):
+            return node.buffer.root in self.shown
+        entry = instruction_of(node) if isinstance(node, Call) else None
+        if entry is None or not isinstance(node, Call):
+            return False
+        if entry.is_atomic:
+            return any(isinstance(part, AddressOf) and part.buffer.root in self.shown for part in node.args)
+        return _ends_copies(entry)
+
+    def _after(self, made: Stmt, span: Span | None) -> Stmt:
+        return seq(made, Evaluate(NAMES["ptx.fence.proxy_async"].call("shared::cta", span=span), span=span))
 
     def _within(self, team: Team | None, analyzer: Analyzer | None, body: Stmt) -> Stmt:
         """Lower `body` for another team or with other variable ranges."""
@@ -244,6 +263,19 @@ class _Lower(Mutator):
                 )
         indices = [self.expr(index) for index in node.indices]
         return self.place.analyzer.simplify(as_expr(layout.register(indices)))
+
+
+def _is_of_one_thread(node: Stmt | Expr) -> bool:
+    """Return whether a thread executes a node for itself: neither a tile operation nor one that threads meet at."""
+    if isinstance(node, (TileCall, Hint)) or (isinstance(node, For) and node.kind == PARALLEL):
+        return False
+    entry = instruction_of(node) if isinstance(node, Call) else None
+    return entry is None or entry.is_atomic or _ends_copies(entry) or (entry.pure and entry.lanewise)
+
+
+def _ends_copies(entry: Instruction) -> bool:
+    """Return whether a thread waits for its own copies by cp.async."""
+    return entry.awaits == "cp.async-group"
 
 
 def _in_team(team: Team, around: Team) -> Expr:

@@ -116,7 +116,8 @@ def nested(call: TileCall, extents: Sequence[int], body: Callable[[Sequence[Var]
     return Hint(PARALLEL_HINT, given, made, span=call.span) if given else made
 
 
-def _copy(call: TileCall) -> Stmt:
+def copy_elements(call: TileCall) -> Stmt:
+    """Return the parallel loops of a copy."""
     source, target = (operand for operand in call.operands[:2] if isinstance(operand, Region))
     there, here = _sizes(source), _sizes(target)
     if [extent for _, extent in there] != [extent for _, extent in here]:
@@ -164,7 +165,8 @@ def _atomic(call: TileCall) -> Stmt:
         other = _element(source, {dim: name for (dim, _), name in zip(there, names, strict=False)})
         value = BufferLoad(source.dtype, source.buffer, other, span=call.span)
         element = BufferLoad(target.dtype, target.buffer, place, span=call.span)
-        return Evaluate(apply(str(call.option("kind")), element, value), span=call.span)
+        calls = apply(str(call.option("kind")), element, value)
+        return seq(*(Evaluate(one, span=call.span) for one in calls))
 
     return nested(call, [extent for _, extent in here], body)
 
@@ -194,7 +196,7 @@ def _scan(call: TileCall) -> Stmt:
     into = replace(call, op=COPY, operands=(source, scratch.region()), options=())
     out = replace(call, op=COPY, operands=(scratch.region(), target), options=())
     scan = replace(call, operands=(scratch.region(), scratch.region()))
-    return seq(AllocBuffer(scratch), _copy(into), scan, _copy(out), span=call.span)
+    return seq(AllocBuffer(scratch), copy_elements(into), scan, copy_elements(out), span=call.span)
 
 
 def _reduce(call: TileCall) -> Stmt:
@@ -211,15 +213,15 @@ def _reduce(call: TileCall) -> Stmt:
         operands.append(own.region())
         made.append(AllocBuffer(own))
         if region is source or not call.option("clear"):
-            made.append(_copy(replace(call, op=COPY, operands=(region, own.region()), options=())))
+            made.append(copy_elements(replace(call, op=COPY, operands=(region, own.region()), options=())))
     made.append(replace(call, operands=tuple(operands)))
     if operands[1] is not target:
-        made.append(_copy(replace(call, op=COPY, operands=(operands[1], target), options=())))
+        made.append(copy_elements(replace(call, op=COPY, operands=(operands[1], target), options=())))
     return seq(*made, span=call.span)
 
 
 EXPANSIONS: Mapping[str, Callable[[TileCall], Stmt]] = {
-    "tl.copy": _copy, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose, SCAN: _scan,
+    "tl.copy": copy_elements, "tl.fill": _fill, "tl.atomic": _atomic, "tl.transpose": _transpose, SCAN: _scan,
     REDUCE: _reduce,
 }  # fmt: skip
 """The operations that are parallel loops, unless an operand is in tensor memory."""

@@ -35,6 +35,7 @@ from tirx_mini.target import Target
 
 from .pipeline import FAST_MATH, is_tilelang, launches, lower
 from .profiler import Profiler
+from .strided import flattened, passed, steps_in, strides_of, symbols_in_strides
 
 SWITCHES = ("tl.disable_warp_specialized", "tl.disable_tma_lower", FAST_MATH)
 """The options of passes that have an effect. Without the first two, copies of pipelined loops are made by warps of
@@ -164,11 +165,12 @@ class JITKernel:
         for number in self.out_idx:
             values[number] = self._output(self.params[number], sizes, like)
         simulation = _SIMULATED.get()
+        given = [passed(param, value, sizes) for param, value in zip(self.params, values, strict=True)]
         for executable in self._executable(sizes):
             if simulation is not None and simulation.schedules > 1 and self.is_simulated:
-                executable(*values, schedules=simulation.schedules)
+                executable(*given, schedules=simulation.schedules)
             else:
-                executable(*values)
+                executable(*given)
             self._last = executable
             if simulation is not None and self.report is not None:
                 simulation.reports.append(self.report)
@@ -197,7 +199,9 @@ class JITKernel:
                 shape = getattr(value, "shape", ())
                 if len(shape) != param.ndim:
                     raise ArgumentError(f"{param.name} has {param.ndim} dimensions, but {len(shape)} are given")
-                for extent, size in zip(param.shape, shape, strict=True):
+                steps = strides_of(param)
+                known = [(param.shape, shape)] + ([] if steps is None else [(steps, steps_in(value))])
+                for extent, size in (pair for part in known for pair in zip(*part, strict=True)):
                     if isinstance(extent, Var) and sizes.setdefault(extent, int(size)) != size:
                         raise ArgumentError(
                             f"`{extent.name}` is {sizes[extent]} in one argument, but {int(size)} in {param.name}"
@@ -213,6 +217,8 @@ class JITKernel:
     def _output(self, param: Buffer | Var, sizes: Mapping[Var, int], like: Any) -> Any:
         if not isinstance(param, Buffer):
             raise ArgumentError(f"out_idx names {param.name}, which is a number")
+        if strides_of(param) is not None:
+            raise ArgumentError(f"out_idx names {param.name}, a T.StridedTensor: pass the tensor that it writes")
         shape = tuple(_known(extent, sizes) for extent in param.shape)
         torch = None if isinstance(like, np.ndarray) else pytorch_or_none()
         if torch is None:
@@ -233,8 +239,10 @@ class JITKernel:
         """Lower the program's kernels to per-thread code for the common pass pipeline."""
         func = self.prim_func
         needed = _specialised_by(func)
+        sizes = sizes or dict.fromkeys(needed, SHOWN_EXTENT)
         if needed:
-            func = specialised(func, sizes if sizes else dict.fromkeys(needed, SHOWN_EXTENT))
+            func = specialised(func, sizes)
+        func = flattened(func, sizes)
         return [lower(kernel, arch) for kernel in launches(func)] if is_tilelang(func) else [func]
 
     # -- texts --------------------------------------------------------------------------------------------------
@@ -329,7 +337,8 @@ def _specialised_by(func: PrimFunc) -> list[Var]:
     """Return the values that a program is specialised for: symbolic extents and scalars that its grid depends on."""
     counts = [count for ids in func.of(ScopeIds) for count in ids.extents if isinstance(count, Expr)]
     used = {part for count in counts for part in walk(count)}
-    return [*symbols_of(func), *(param for param in func.params if isinstance(param, Var) and param in used)]
+    scalars = [param for param in func.params if isinstance(param, Var) and param in used]
+    return [*symbols_of(func), *symbols_in_strides(func), *scalars]
 
 
 def _known(extent: Any, sizes: Mapping[Var, int]) -> int:

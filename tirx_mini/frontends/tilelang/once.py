@@ -11,18 +11,25 @@ import numpy as np
 from tirx_mini.ir import (
     PARALLEL,
     VECTORIZED,
+    Bind,
     BufferStore,
+    Call,
+    Expr,
     For,
     Hint,
     If,
     Mutator,
     PrimFunc,
     Stmt,
+    Var,
     binary,
+    seq,
     special,
     walk,
 )
+from tirx_mini.isa import instruction_of
 from tirx_mini.passes import Dependences, Parts
+from tirx_mini.records import replace
 from tirx_mini.tile import evaluate
 
 from .language.memory import FRAGMENT
@@ -89,6 +96,9 @@ class _Once(Mutator):
         first, step = guards[0] or (0, 0)
         number = special("threadIdx.x")
         condition = number < first if not step else binary("==", number % step, 0)
+        if isinstance(stmt, BufferStore) and any(map(_by_many, walk(stmt.value))):  # all of them take part in the value
+            value = Var(stmt.value.dtype, "value", span=stmt.span)
+            return seq(Bind(value, stmt.value), If(condition, replace(stmt, value=value), span=stmt.span))
         return If(condition, stmt, span=stmt.span)
 
     def _guard(self, store: BufferStore) -> tuple[int, int] | None:
@@ -106,6 +116,12 @@ class _Once(Mutator):
             return stop, 0
         step = int(firsts[1] - firsts[0]) if len(firsts) > 1 else 0
         return (0, step) if step and np.array_equal(threads[threads % step == 0], firsts) else None
+
+
+def _by_many(node: Stmt | Expr) -> bool:
+    """Return whether a node is an instruction that the lanes of a warp execute together."""
+    entry = instruction_of(node) if isinstance(node, Call) else None
+    return entry is not None and not (entry.pure and entry.lanewise)
 
 
 def _firsts(parts: Parts, threads: np.ndarray) -> np.ndarray:

@@ -18,6 +18,8 @@ from .pipelining import plan_pipelines
 from .place import Rule
 from .raster import order_ctas
 from .rules import RULES
+from .safe_values import fill_outside
+from .strided import strides_of
 from .teams import number_threads, whole
 from .tensor_memory import plan_tensor_memory
 
@@ -52,6 +54,11 @@ PASSES: tuple[Pass[PrimFunc], ...] = (
     Pass("NumberThreads", "threads have one number each", lambda func, arch: number_threads(func)),
     Pass(
         "StoreOnce", "of threads that store one value to one place, the first does", lambda func, arch: store_once(func)
+    ),
+    Pass(
+        "FillOutside",
+        "reads outside an argument give its T.annotate_safe_value",
+        lambda func, arch: fill_outside(func),
     ),
     Pass("OrderCtas", "CTAs take tiles in the order of T.use_swizzle", lambda func, arch: order_ctas(func)),
     Pass("PlanPipelines", "copies of pipelined loops run ahead, by warps of their own", plan_pipelines),
@@ -94,5 +101,12 @@ def lower(func: PrimFunc, arch: str, *, after: Callable[[str, PrimFunc], None] |
     unknown = symbols(func)
     if unknown:
         raise TirxError(f"{func.name} has extents that are only known when it is called: {unknown[0].name}", func.span)
+    for param in func.params:
+        if strides_of(param) is not None:
+            raise TirxError(
+                f"{param.name} is a T.StridedTensor, which a call of the compiled kernel takes apart",
+                param.span or func.span,
+                f"call tilelang.compile({func.name})",
+            )
     watch = None if after is None else lambda name, before, func: after(name, func)
     return run_passes(func, PASSES, arch, watch=watch).without_attr(TILELANG)

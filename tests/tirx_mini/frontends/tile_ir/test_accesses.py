@@ -45,3 +45,32 @@ def test_atomic_operations_return_negative_numbers(dtype: type) -> None:
     np.testing.assert_array_equal(*(out for _, out in results))
     np.testing.assert_array_equal(*(numbers for numbers, _ in results))
     assert results[0][1][:2].tolist() == [[-458, 3, -(1 << 30), -9], [-458, 3, -(1 << 30), -9]]
+
+
+@ct.kernel
+def _swap(x, old):
+    i = ct.arange(4, dtype=ct.int32)
+    ct.store(old, 0, ct.atomic_xchg(x, i, ct.load(x, (0,), (4,)) * 2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_are_exchanged(dtype: type) -> None:
+    for execute in (simulate, interpret):
+        x, old = np.array([1, -2, 0.5, np.inf], dtype), np.zeros(4, dtype)
+        execute((1,), _swap, (x, old), "h100")
+        assert x.tolist() == [2, -4, 1, np.inf] and old.tolist() == [1, -2, 0.5, np.inf]
+
+
+@ct.kernel
+def _without_dimensions(x, total, y):
+    scale = ct.load(x, (), ())
+    ct.store(y, ct.bid(0), ct.load(y, ct.bid(0), 4) * scale)
+    if ct.bid(0) == 0:
+        ct.store(total, (), scale + 1)
+
+
+def test_an_array_without_dimensions_is_loaded_and_stored() -> None:
+    for execute in (simulate, interpret):
+        x, total, y = np.array(3, np.float32), np.array(0, np.float32), np.ones(8, np.float32)
+        execute((2,), _without_dimensions, (x, total, y), "h100")
+        assert total == 4 and (y == 3).all()

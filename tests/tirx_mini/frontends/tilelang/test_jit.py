@@ -9,6 +9,7 @@ import torch
 
 from tirx_mini import tilelang
 from tirx_mini.arguments import ArgumentError
+from tirx_mini.ir import TirxError
 from tirx_mini.tilelang import language as T
 
 
@@ -104,3 +105,19 @@ def test_the_text_of_a_kernel() -> None:
     kernel = tilelang.compile(add.get_tir(256), out_idx=-1, target="cuda -arch=sm_90a")
     assert "__global__" in kernel.get_kernel_source()
     assert ".target sm_90a" in kernel.get_ptx()
+
+
+def test_strided_arguments_belong_to_compiled_kernels() -> None:
+    @T.prim_func
+    def main(A: T.StridedTensor((16, 16), (40, 1), "float32"), B: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=64):
+            T.copy(A, B)
+
+    with pytest.raises(TirxError, match=r"A is a T\.StridedTensor.*\n(.*\n)*.*call tilelang\.compile\(main\)"):
+        tilelang.lower(main, "sm_90a")
+    with pytest.raises(TirxError, match=r"T\.StridedTensor has 2 extents, but 1 strides"):
+        T.StridedTensor((16, 16), (1,), "float32")
+    with pytest.raises(TirxError, match=r"a stride of T\.StridedTensor is a number or a variable of T\.dynamic"):
+        T.StridedTensor((16, 16), (T.dynamic("n") * 2, 1), "float32")
+    with tilelang.simulated("h100"), pytest.raises(ArgumentError, match=r"out_idx names A, a T\.StridedTensor"):
+        tilelang.compile(main, out_idx=0)(torch.zeros(16, 16))

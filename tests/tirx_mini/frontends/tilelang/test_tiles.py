@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tirx_mini import tilelang
+from tirx_mini.arguments import ArgumentError
 from tirx_mini.ir import Evaluate, For, Seq, TirxError, walk
 from tirx_mini.isa import NAMES
 from tirx_mini.tilelang import language as T
@@ -87,6 +88,138 @@ def test_atomics_in_shared_and_global_memory() -> None:
     a, b = torch.randint(0, 16, (512,), dtype=torch.int32), torch.zeros(16, dtype=torch.int32)
     run(main, a, b, out_idx=None)
     assert torch.equal(b, torch.bincount(a, minlength=16).int())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_of_floats_are_atomic(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), dtype), B: T.Tensor((4,), dtype), old: T.Tensor((2,), dtype)):
+        with T.Kernel(2, threads=32) as bx:
+            tx = T.get_thread_binding()
+            largest = T.alloc_shared((1,), dtype)
+            if tx == 0:
+                largest[0] = -100.0
+            T.sync_threads()
+            T.atomic_max(largest[0], A[bx * 32 + tx])
+            T.sync_threads()
+            if tx == 0:
+                T.atomic_max(B[bx], largest[0])
+                T.atomic_min(B[2], largest[0])
+                old[bx] = T.atomic_min(B[3], 0.0 - largest[0], return_prev=True)
+
+    a = torch.cat([torch.randn(32), -torch.rand(32) - 1]).to(getattr(torch, dtype))
+    a[40] = float("nan")
+    b = torch.tensor([-0.0, -5, 3, 1e9], dtype=a.dtype)
+    old = torch.zeros(2, dtype=a.dtype)
+    run(main, a, b, old, out_idx=None)
+    first, second = a[:32].max(), a[32:][~a[32:].isnan()].max()
+    assert torch.equal(b, torch.stack([first, second, torch.minimum(first, second), -first]))
+    assert sorted(old.tolist()) in ([float(-second), 1e9], [float(-first), 1e9])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_rows_of_an_argument_lie_apart(known: bool) -> None:
+    row = 40 if known else T.dynamic("row")
+
+    @T.prim_func
+    def main(A: T.StridedTensor((32, 32), (row, 1), "float16"), B: T.StridedTensor((32, 32), (1, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            for _ in T.Pipelined(1, num_stages=2):
+                T.copy(A, a)
+                T.gemm(a, a, c, clear_accum=True)
+            for i, j in T.Parallel(32, 32):
+                B[i, j] = c[i, j] + A[j, i]
+
+    kernel = tilelang.compile(main)
+    for step in (40,) if known else (40, 48):
+        wide, b = torch.randn(32, step).half(), torch.zeros(32, 64)
+        a = wide[:, :32]
+        with tilelang.simulated("h100"):
+            kernel(a, b.t()[:32])
+        assert kernel.report.ok and not kernel.report.findings
+        torch.testing.assert_close(b[:, :32].t(), a.float() @ a.float() + a.float().t(), atol=1e-2, rtol=1e-2)
+        assert not b[:, 32:].any()
+    said = r"A has the strides \(50, 1\)" if known else "B"
+    with tilelang.simulated("h100"), pytest.raises(ArgumentError, match=said):
+        kernel(torch.zeros(32, 50).half()[:, :32], torch.zeros(64, 32).t() if known else torch.zeros(32, 32))
+
+
+@pytest.mark.parametrize("how", ["store", "branch", "loop", "atomic", "parallel"])
+def test_what_threads_write_is_shown_to_tma(how: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tx = T.get_thread_binding()
+            tile = T.alloc_shared((64, 64), "float32")
+            T.copy(A, tile)
+            if how == "store":
+                tile[0, tx % 64] = 1.0
+            if how == "branch":
+                if tx < 64:
+                    tile[0, tx] = 1.0
+            if how == "loop":
+                for i in T.serial(2):
+                    tile[i, tx % 64] = 1.0
+            if how == "atomic":
+                T.atomic_add(tile[0, tx % 4], 1.0)
+            if how == "parallel":
+                for i in T.Parallel(64):
+                    T.atomic_add(tile[0, i % 4], 1.0)
+            T.copy(tile, B)
+
+    a = torch.randn(64, 64)
+    b = run(main, a)
+    more = {"atomic": 32.0, "parallel": 16.0}.get(how)
+    expected = a[0, :4] + more if more else torch.ones(4)
+    torch.testing.assert_close(b[0, :4], expected)
+    assert torch.equal(b[2:], a[2:])
+
+
+@pytest.mark.parametrize("by_tma", [True, False])
+def test_an_async_copy_is_a_group(by_tma: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((64, 64), "float32")
+            T.async_copy(A, tile)
+            T.ptx_wait_group(0)
+            if by_tma:
+                T.copy(tile, B)
+            else:
+                for i, j in T.Parallel(64, 64):
+                    B[i, j] = tile[j, i]
+
+    a = torch.randn(64, 64)
+    assert torch.equal(run(main, a), a if by_tma else a.t())
+
+
+def test_all_lanes_take_part_in_a_value_that_one_stores() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=64):
+            B[0] = T.tvm_warp_shuffle(0xFFFFFFFF, A[3], 0, 32, 32)
+
+    a = torch.randn(64)
+    assert run(main, a)[0] == a[3]
+
+
+def test_reads_outside_an_argument_give_its_safe_value() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((60, 64), "float16"), B: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, threads=128):
+            T.annotate_safe_value({A: 1.5})
+            tile = T.alloc_shared((64, 64), "float16")
+            for _ in T.Pipelined(1, num_stages=2):
+                T.copy(A[0, 0], tile)
+                for i, j in T.Parallel(64, 64):
+                    B[i, j] = tile[i, j] + A[i - 2, j]
+
+    a = torch.randn(60, 64).half()
+    padded = torch.full((68, 64), 1.5)
+    padded[2:62] = a.float()
+    torch.testing.assert_close(run(main, a), padded[2:66] + padded[:64], atol=1e-2, rtol=1e-2)
 
 
 def test_rows_that_an_argument_names() -> None:

@@ -183,7 +183,8 @@ SEMANTICS = {"relaxed": "relaxed", "acquire": ACQUIRE, "release": RELEASE, "acq_
 
 
 def _ptx_type(letter: str, dtype: DataType) -> str:
-    return PTX_TYPES[dtype] if letter == "i" or dtype.is_float else f"{letter}{dtype.bits}"
+    typed = letter == "i" or (dtype.is_float and letter != "b")
+    return PTX_TYPES[dtype] if typed else f"{letter}{dtype.bits}"
 
 
 def _order(op: Op) -> dict[str, str]:
@@ -211,11 +212,13 @@ def _rmw(emitter: Emitter, op: Op, pointers: Pointers) -> Callable[..., Expr]:
     name, letter = ATOMICS[str(op.mode)]
     dtype = pointers.buffer.dtype
     kind = _ptx_type("f" if dtype.is_float and letter != "b" else letter, dtype)
-    order = _order(op) | ({"returned": str(dtype)} if letter == "b" else {})
+    passed = DataType(f"uint{dtype.bits}") if letter == "b" and dtype.is_float else dtype
+    order = _order(op) | ({"returned": str(passed)} if letter == "b" else {})
 
     def call(place: Expr, value: Expr) -> Expr:
         where = address(pointers.buffer, place)
-        return emitter.value_of("atom", dtype, where, _same_bits(value, dtype), op=name, type=kind, **order)
+        given = _same_bits(_same_bits(value, dtype), passed)
+        return _same_bits(emitter.value_of("atom", passed, where, given, op=name, type=kind, **order), dtype)
 
     return call
 

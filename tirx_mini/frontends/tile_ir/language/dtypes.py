@@ -159,9 +159,10 @@ def promote(x: DType, y: DType) -> DType:
             return max(x, y, key=lambda t: _FLOAT_RANK[t])
     elif x.kind == y.kind:
         return max(x, y, key=lambda t: t.bitwidth)
+    target = "float32" if x.is_float else max(x, y, key=lambda t: t.bitwidth)
     raise TileTypeError(
         f"{x} and {y} have no common dtype, because neither holds all values of the other",
-        hint="convert one of them, as in `x.astype(ct.float32)`",
+        hint=f"convert one of them, as in `x.astype(ct.{target})`",
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tirx_mini.ir import TirxError
-from tirx_mini.script import tirx
+from tirx_mini.ir import Expr, TirxError
+from tirx_mini.script import did_you_mean, tirx
 
 from ..builtins import MORE
 from ..builtins import NAMES as BUILTINS
@@ -53,6 +53,7 @@ NAMES: Mapping[str, Any] = {
     **MORE,
     **{name: getattr(module, name) for module in _MODULES for name in module.__all__},
     "Buffer": memory.Tensor,
+    "PrimExpr": Expr,
     **tiles.REDUCTIONS,
     **arithmetic.FUNCTIONS,
     **dtypes.DTYPES,
@@ -67,13 +68,16 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     found = getattr(tirx, name, None)
-    if found is None:
-        raise NotProvided(f"tirx_mini does not provide `T.{name}` of TileLang", hint=why_not(name))
-    return found
+    if found is not None:
+        return found
+    instead = why_not(name)
+    if instead is None:
+        raise NotProvided(f"TileLang 0.1.15 has no `T.{name}`", hint=did_you_mean(name, __dir__()))
+    raise NotProvided(f"tirx_mini does not provide `T.{name}` of TileLang", hint=instead)
 
 
 class NotProvided(TirxError, AttributeError):
-    """A TileLang name that is not provided."""
+    """A name that TileLang does not have, or that is not provided."""
 
 
 def __dir__() -> list[str]:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from tirx_mini.ir import AddressOf, Buffer, BufferLoad, Call, DataType, Evaluate, Expr, TirxError, as_expr, cast
+from tirx_mini.ir import (
+    AddressOf,
+    Buffer,
+    BufferLoad,
+    Call,
+    DataType,
+    Evaluate,
+    Expr,
+    TirxError,
+    as_expr,
+    binary,
+    cast,
+    const,
+    reinterpret,
+    select,
+)  # fmt: skip
 from tirx_mini.isa import TABLE
 from tirx_mini.script import current, tirx
 
+from .arithmetic import max_value, min_value
 from .memory import region_of
 from .tiles import emit, is_tile
 
@@ -37,17 +53,45 @@ def element(dst: object, what: str) -> BufferLoad:
     return dst
 
 
-def apply(op: str, place: BufferLoad, value: object, order: str = "", wanted: bool = False) -> Any:
-    """Return a `Call` that performs ``place = op(place, value)`` atomically and yields the old value if `wanted`."""
+def _call(op: str, place: BufferLoad, value: Expr, order: str, wanted: bool) -> Call:
+    """Return an instruction on the bits of `place`, as a number of the type of `value`."""
+    space = "shared" if place.buffer.scope == "shared" else "global"
+    options = {"op": op, "type": ptx_type(value.dtype), "sem": order, "space": space}
+    name = "atom" if wanted or order in ("acquire", "acq_rel") else "red"
+    operands, attrs = TABLE[name].bind((place.buffer.ptr_to(place.indices), value), options)
+    return Call(value.dtype, name, operands, attrs)
+
+
+def _extreme_of_floats(op: str, place: BufferLoad, value: Expr, order: str, wanted: bool) -> tuple[Call, Call, Expr]:
+    """Return a maximum or minimum of floats as two operations on integers, and whether the first has the effect.
+
+    Floats without a sign are in the order of their bits as signed integers, and below them those with a sign are in the
+    reverse order of their bits as unsigned ones. The operation of the other sign leaves memory as it is, as both do for
+    NaN.
+    """
+    zero = const(0.0, place.dtype)
+    signed, unsigned = (DataType(f"{kind}{place.dtype.bits}") for kind in ("int", "uint"))
+    above, below = binary(">=", value, zero), binary("<", value, zero)
+    plain = binary("+", value, zero)  # -0.0 becomes 0.0
+    reverse, none, none_below = "min", min_value(signed), max_value(unsigned)
+    if op == "min":
+        reverse, none, none_below = "max", max_value(signed), min_value(unsigned)
+    first = select(above, reinterpret(signed, plain), none)
+    second = select(below, reinterpret(unsigned, plain), none_below)
+    return _call(op, place, first, order, wanted), _call(reverse, place, second, order, wanted), above
+
+
+def _of_floats(op: str, dtype: DataType) -> bool:
+    return op in ("max", "min") and dtype in ("float32", "float64")
+
+
+def apply(op: str, place: BufferLoad, value: object, order: str = "") -> tuple[Call, ...]:
+    """Return the instructions that perform ``place = op(place, value)`` atomically."""
     dtype = place.dtype
     given = cast(dtype, as_expr(value, None if isinstance(value, Expr) else dtype))
-    address = place.buffer.ptr_to(place.indices)
-    space = "shared" if place.buffer.scope == "shared" else "global"
-    options = {"op": op, "type": ptx_type(dtype), "sem": order, "space": space}
-    name = "atom" if wanted or order in ("acquire", "acq_rel") else "red"
-    entry = TABLE[name]
-    operands, attrs = entry.bind((address, given), options)
-    return Call(dtype, name, operands, attrs)
+    if _of_floats(op, dtype):
+        return _extreme_of_floats(op, place, given, order, False)[:2]
+    return (_call(op, place, given, order, False),)
 
 
 def _atomic(op: str, what: str, dst: object, value: object, order: str | None, wanted: bool) -> Any:
@@ -58,13 +102,18 @@ def _atomic(op: str, what: str, dst: object, value: object, order: str | None, w
         extents = tuple(here) if here is not None else tuple(r.extent for r in region_of(value).ranges)
         emit("atomic", region_of(dst, extents), region_of(value), kind=op)
         return None
-    place = element(dst, what)
-    call = apply(op, place, value, _ORDERS[order], wanted)
-    if wanted:
-        builder = current(what)
-        return builder.bind("previous", call)
-    current(what).emit(Evaluate(call))
-    return None
+    place, builder = element(dst, what), current(what)
+    given = cast(place.dtype, as_expr(value, None if isinstance(value, Expr) else place.dtype))
+    if not wanted:
+        held = builder.bind("operand", given) if _of_floats(op, place.dtype) else given
+        for call in apply(op, place, held, _ORDERS[order]):
+            builder.emit(Evaluate(call))
+        return None
+    if _of_floats(op, place.dtype):
+        first, second, above = _extreme_of_floats(op, place, builder.bind("operand", given), _ORDERS[order], True)
+        olds = [reinterpret(place.dtype, builder.bind("previous", call)) for call in (first, second)]
+        return builder.bind("previous", select(above, *olds))
+    return builder.bind("previous", _call(op, place, given, _ORDERS[order], True))
 
 
 def atomic_add(
@@ -101,7 +150,8 @@ def _wide(lanes: int) -> object:
         for lane in range(lanes):
             there = BufferLoad(place.dtype, place.buffer, (*place.indices[:-1], place.indices[-1] + lane))
             here = BufferLoad(first.dtype, first.buffer, (*first.indices[:-1], first.indices[-1] + lane))
-            current("T.atomic_add").emit(Evaluate(apply("add", there, here)))
+            for call in apply("add", there, here):
+                current("T.atomic_add").emit(Evaluate(call))
 
     add.__name__ = add.__qualname__ = f"atomic_addx{lanes}"
     add.__doc__ = f"Add {lanes} neighbouring elements of `value` to those of `dst`."

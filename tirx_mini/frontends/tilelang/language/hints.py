@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tirx_mini.ir import Hint, TirxError
+from tirx_mini.ir import Buffer, Hint, TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.script import current
 
@@ -18,7 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 Fragment = thread_map
-LAYOUT_HINT, SWIZZLE_HINT = "tl.annotate_layout", "tl.use_swizzle"
+LAYOUT_HINT, SWIZZLE_HINT, SAFE_VALUE_HINT = "tl.annotate_layout", "tl.use_swizzle", "tl.annotate_safe_value"
 
 
 def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
@@ -48,6 +48,15 @@ def annotate_pass_configs(configs: Mapping[Any, object]) -> None:
         builder.attrs.setdefault(str(getattr(key, "value", key)), value)
 
 
+def annotate_safe_value(safe_value_map: Mapping[Any, object]) -> None:
+    """Set what reads outside an argument give, instead of zeros."""
+    builder = current("T.annotate_safe_value")
+    for buffer in safe_value_map:
+        if not isinstance(buffer, Buffer) or buffer.scope != "global":
+            raise TirxError(f"T.annotate_safe_value is for arguments in global memory, not for {buffer!r}")
+    builder.emit(Hint(SAFE_VALUE_HINT, (("values", tuple((b.root.name, v) for b, v in safe_value_map.items())),)))
+
+
 def _ignored(name: str, doc: str) -> object:
     def annotate(*args: object, **options: object) -> None:
         current(f"T.{name}")
@@ -58,7 +67,6 @@ def _ignored(name: str, doc: str) -> object:
 
 
 annotate_compile_flags = _ignored("annotate_compile_flags", "Options for CUDA's compiler.")
-annotate_safe_value = _ignored("annotate_safe_value", "What reads outside an argument give; here, zeros.")
 annotate_l2_hit_ratio = _ignored("annotate_l2_hit_ratio", "How much of a buffer the L2 is to keep.")
 annotate_min_blocks_per_sm = _ignored("annotate_min_blocks_per_sm", "How many CTAs an SM is to hold.")
 annotate_restrict_buffers = _ignored("annotate_restrict_buffers", "Which arguments may overlap.")

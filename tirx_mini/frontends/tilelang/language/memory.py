@@ -25,10 +25,10 @@ from tirx_mini.ir import (
     int_value,
     scalar,
 )  # fmt: skip
-from tirx_mini.layout import S, TileLayout
 from tirx_mini.records import dataclass
-from tirx_mini.script import BufferType, current
+from tirx_mini.script import BufferType, caller_span, current
 
+from ..strided import Strides
 from .dtypes import dtype_of
 
 __all__ = [
@@ -75,7 +75,7 @@ class TensorType:
             return Buffer(name, extents, dtype_of(kind), data.buffer.scope, None, data.buffer)
         options = ()
         if strides is not None and self.strided:
-            options = (("layout", _strided(extents, _shape(strides))),)
+            options = (("layout", _strides(extents, _shape(strides))),)
         return BufferType(extents, dtype_of(kind), options)
 
     def __getitem__(self, keys: Any) -> BufferType:
@@ -87,10 +87,18 @@ def _ends_with_dtype(keys: object) -> bool:
     return isinstance(keys, tuple) and len(keys) == 2 and not isinstance(keys[1], (int, Expr))
 
 
-def _strided(extents: tuple[object, ...], strides: tuple[object, ...]) -> TileLayout:
-    if any(isinstance(value, Expr) for value in (*extents, *strides)):
-        raise TirxError("the extents and strides of T.StridedTensor must be numbers here")
-    return TileLayout(S[extents:strides])
+def _strides(extents: tuple[object, ...], strides: tuple[object, ...]) -> Strides:
+    if len(strides) != len(extents):
+        count = f"{len(extents)} extent{'s' * (len(extents) > 1)}"
+        raise TirxError(f"T.StridedTensor has {count}, but {len(strides)} strides", caller_span())
+    steps: list[int | Var] = []
+    for stride in strides:
+        if not isinstance(stride, (int, Var)):
+            raise TirxError(
+                f"a stride of T.StridedTensor is a number or a variable of T.dynamic, not {stride!r}", caller_span()
+            )
+        steps.append(stride)
+    return Strides(tuple(steps))
 
 
 Tensor, StridedTensor = TensorType(), TensorType(strided=True)

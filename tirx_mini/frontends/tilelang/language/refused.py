@@ -22,7 +22,7 @@ _FAMILIES: Mapping[str, str] = {
     "float8_*fnuz* float8_e3m4* float8_e4m3b11* float4_e2m1_unpacked is_float4* int4 tfloat32* vscale AnyDType "
     "float8_e4m3x*":
         "NVIDIA GPUs do not compute with this dtype; float32 is multiplied as tf32",
-    "activemask match_*_sync": "combine what the lanes of a warp have by `T.ballot_sync` and `T.shfl_sync`",
+    "activemask match_*_sync __fns": "combine what the lanes of a warp have by `T.ballot_sync` and `T.shfl_sync`",
     "tma_gather4* tma_scatter4 tma_load_2sm copy_cluster ptx_cp_async_bulk ptx_cp_async_barrier":
         "write `T.tma_copy`, or an instruction of `T.ptx`",
     "alloc_global make_tensor* allocate deallocate_tmem create_barriers":
@@ -32,11 +32,18 @@ _FAMILIES: Mapping[str, str] = {
     "call_* anylist_* TVMBackend* tvm_* end_profile_intrinsic start_profile_intrinsic q_multiply_shift* "
     "get_active_lane_mask llvm_lookup_intrinsic_id ignore_loop_partition lookup_param get_tvm_dtype":
         "it belongs to TVM's code for hosts and other targets",
-    "*": "it belongs to the inside of TileLang's compiler, and kernels do not call it",
+    "Call CallEffectKind CommReducer IterVar JITFunc KernelLaunchFrame PrimFunc Reduce Ref SizeVar arg "
+    "block_name_suffix_context extract_lane func_name func_ret get_let_value has_let_value iter_var ret target undef "
+    "void atomic builtin common copy_op customize experimental fill_op frame gemm_op logical loop math_intrinsics meta "
+    "overrides proxy reduce_op scan_op symbolics tir utils":
+        "it belongs to the inside of TileLang's compiler, and kernels do not call it",
 }  # fmt: skip
 """Reasons by patterns of names; the first that fits holds."""
 
 
-def why_not(name: str) -> str:
-    """Return the suggested replacement for a TileLang name that is not provided."""
-    return next(reason for patterns, reason in _FAMILIES.items() if any(fnmatch(name, p) for p in patterns.split()))
+def why_not(name: str) -> str | None:
+    """Return the suggested replacement for a TileLang name that is not provided; None if TileLang has no such name."""
+    for patterns, reason in _FAMILIES.items():
+        if any(fnmatch(name, pattern) for pattern in patterns.split()):
+            return reason
+    return None

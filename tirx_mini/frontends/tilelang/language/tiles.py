@@ -77,7 +77,7 @@ def copy(
 
 
 def async_copy(src: object, dst: object, **options: object) -> None:
-    """Copy from global to shared memory by cp.async; the program commits and waits (`T.ptx_wait_group`)."""
+    """Copy from global to shared memory by a group of cp.async, which the program waits for (`T.ptx_wait_group`)."""
     options.pop("annotations", None)
     emit("async_copy", *_pair(src, dst), **options)
 

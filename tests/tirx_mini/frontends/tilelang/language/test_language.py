@@ -89,7 +89,7 @@ def test_each_name_of_tilelang_is_provided_or_refused_with_what_to_write_instead
         try:
             getattr(T, name)
         except TirxError as error:
-            assert error.diagnostic.hint
+            assert error.diagnostic.hint and "does not provide" in str(error)
             missing.append(name)
     assert len(names) > 700 and len(missing) <= 220, missing
     assert not {"copy", "gemm", "Pipelined", "reduce_max", "alloc_reducer", "im2col", "dp4a", "Fragment"} & set(missing)
@@ -100,3 +100,25 @@ def test_a_name_that_is_not_provided() -> None:
         _ = T.gemm_sp
     with pytest.raises(TirxError, match=r"`T\.ws`"):
         _ = T.WSSchedule
+
+
+def test_a_name_that_tilelang_does_not_have() -> None:
+    with pytest.raises(AttributeError, match=r"TileLang 0\.1\.15 has no `T\.alloc_sharde`") as found:
+        _ = T.alloc_sharde
+    assert found.value.diagnostic.hint.startswith("did you mean `alloc_shared`")
+    with pytest.raises(AttributeError, match=r"has no `T\.zzzzz`") as found:
+        _ = T.zzzzz
+    assert found.value.diagnostic.hint is None
+
+
+def test_helpers_annotate_expressions() -> None:
+    def low(value: T.PrimExpr, pos: T.PrimExpr) -> T.PrimExpr:
+        return (value >> pos) & 15
+
+    @T.prim_func
+    def nibbles(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=4):
+            tx = T.get_thread_binding()
+            A[tx] = low(A[tx], 4)
+
+    assert ">> 4" in nibbles.script()

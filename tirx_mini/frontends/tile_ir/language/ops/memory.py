@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tirx_mini.narrowing import is_tuple
+
 from ...cuda_tile import TOKEN, PartitionView, StridedView, TensorView
 from ...ssa import Scalar, Value
 from ..arguments import (
@@ -152,13 +154,21 @@ def _options(
     }
 
 
+def _with_a_dimension(array: ArrayValue, index: object) -> tuple[ArrayValue, object]:
+    """Return an array without dimensions as one of a single element, with the index of its tile."""
+    if array.ndim or (is_tuple(index) and index != ()):
+        return array, index
+    one = Strict(1, int32)
+    return ArrayValue(array.base, array.dtype, (one,), (one,), array.root, array.name), (0,)
+
+
 def _tile_shape(array: ArrayValue, shape: object) -> tuple[int, ...]:
     """Return the shape of an array's tiles; () denotes one element."""
     given = shape_of(shape)
     if array.ndim == 0:
         raise TileShapeError(
             f"`{array.name}` has no dimensions, so it has no tiles",
-            hint=f"`ct.gather({array.name}, ())` loads its element; or pass it with one dimension",
+            hint=f"`ct.load({array.name}, (), ())` loads its element; or pass it with one dimension",
         )
     if given == ():
         return (1,) * array.ndim
@@ -186,7 +196,7 @@ def load(
     latency: how much memory traffic to expect, 1 to 10.
     allow_tma: whether TMA may be used.
     """
-    source = array_of(array, "ct.load")
+    source, index = _with_a_dimension(array_of(array, "ct.load"), index)
     extents = _tile_shape(source, shape)
     semantics, scope = _order(memory_order, memory_scope, MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
     view = partition(tr, source, extents, axes_order(order, source.ndim), padding_of(source, padding_mode))
@@ -205,7 +215,7 @@ def store(
     memory_scope: object = MemoryScope.NONE,
 ) -> None:  # fmt: skip
     """Store a tile at `index` in the grid of tiles that covers an array, skipping elements out of bounds."""
-    target = array_of(array, "ct.store")
+    target, index = _with_a_dimension(array_of(array, "ct.store"), index)
     value = cast_to(tr, tile, target.dtype, f"the tile that is stored to `{target.name}`")
     if value.shape == ():
         value = tr.emit.reshape(value, (1,) * target.ndim)
