@@ -548,7 +548,7 @@ class Services:
         self.cp_async_groups.of(w).copy(w, dst, src, nbytes, size)
 
     def cp_async_commit(self, w: RunningWarp) -> None:
-        self.cp_async_groups.of(w).commit()
+        self.cp_async_groups.of(w).commit(w)
 
     def cp_async_wait(self, w: RunningWarp, count: int) -> None:
         self.cp_async_groups.of(w).wait(w, count)
