@@ -98,7 +98,7 @@ class TmemOperand:
 
     def columns(self, shape: InstructionDescriptor) -> int:
         """Return the number of columns that the elements of one MMA occupy."""
-        return int(shape.depth * shape.a.itemsize) // 4
+        return int(shape.held("a") * shape.a.itemsize) // 4
 
     def __str__(self) -> str:
         return "in tensor memory"
@@ -235,6 +235,7 @@ class InstructionDescriptor:
     scale: the dtype of the scale factors; "" for an MMA without.
     sfa_id, sfb_id: of the four bytes of a column of tensor memory, the first one with scale factors of A and of B.
     ws: whether it is a tcgen05.mma.ws.
+    selector: of a sparse A, the part of the metadata that belongs to it; None for a dense one.
     """
 
     m: int
@@ -251,6 +252,16 @@ class InstructionDescriptor:
     sfa_id: int = 0
     sfb_id: int = 0
     ws: bool = False
+    selector: int | None = None
+
+    def held(self, which: str) -> int:
+        """Return the number of elements in a row of operand "a" or "b": a sparse A holds half of its row."""
+        return self.depth if which == "b" or self.selector is None else self.depth // 2
+
+    @property
+    def flops(self) -> float:
+        """The products and sums that the MMA computes."""
+        return 2.0 * self.m * self.n * self.held("a")
 
     def parts(self, cta_group: int) -> int:
         """Return the number of column parts of D in a CTA, stacked along the lanes of tensor memory.

@@ -134,8 +134,13 @@ class WgmmaVerbs(Protocol[RegistersT]):
         """Order earlier accesses to registers and shared memory before later MMAs."""
         ...
 
-    def issue(self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, /) -> None:
-        """Begin an MMA into the registers `d`, with matrix A from the registers `a` if given."""
+    def issue(
+        self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, e: RegistersT | None = None, /
+    ) -> None:
+        """Begin an MMA into the registers `d`, with matrix A from the registers `a` if given.
+
+        e: the register with the metadata of a sparse A.
+        """
         ...
 
     def commit(self) -> None:

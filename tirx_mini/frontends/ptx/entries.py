@@ -207,6 +207,10 @@ def _value(
 ) -> Any:
     """Convert an operand to the form that the table entry expects."""
     kind = wanted.kind
+    if kind is OperandKind.REGISTERS and isinstance(operand, Register) and wanted.access is Access.READ:
+        copy = context.temporary(DataType("uint32"), 1)
+        context.emit(BufferStore(copy, (const(0),), context.read(operand, copy.dtype), span=context.span))
+        return copy.data
     if kind is OperandKind.REGISTERS:
         items = operand.items if isinstance(operand, Vector) else (operand,)
         return _gathered(context, context.pointers(items), entry, wanted.access)

@@ -87,5 +87,5 @@ class MemoisedBursts:
         mmas = [mma for mma in issued if isinstance(mma, Mma)]
         if mmas and len(mmas) == len(issued):
             steps = tuple((mma.time - begin, *self._step(mma)) for mma in mmas)
-            flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
+            flops = sum(mma.shape.flops for mma in mmas)
             self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span, self._fill(mmas[-1]))

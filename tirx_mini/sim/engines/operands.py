@@ -285,7 +285,7 @@ def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[in
     fmt: Format = getattr(mma.shape, which)
     mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
     parts = [
-        operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major)
+        operand_chunks(replace(layout, start=offset), rows, mma.shape.held(which), fmt.itemsize, mn_major)
         for offset in offsets
     ]
     items = np.concatenate(parts, axis=0 if mn_major else 1) // 16

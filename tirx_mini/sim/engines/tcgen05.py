@@ -367,7 +367,7 @@ class TensorCores:
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(role, role, cta.name, mma.span)))
             return
-        self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
+        self.gpu.count("flops", shape.flops * len(group))
         if not cta.cluster.values.apply(self._carry_out, group, by, ctas) and by is None:
             self._check_operands(group, ctas)  # of a repeated group, they have been in shared memory before
 
