@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .descriptors import A_IN_TMEM, PTX_TYPES, InstructionDescriptor, SmemDescriptor, TmemOperand
+from .descriptors import A_IN_TMEM, PLAIN, PTX_TYPES, InstructionDescriptor
 from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
@@ -49,26 +49,20 @@ def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: i
     return wrong_lanes(len(operands) - _MASK_AT if operands else None, cta_group, kind, scale_input_d)
 
 
-def _issue(
-    gpu: Machine, thread: Thread, d: int, a: tuple[SmemDescriptor | TmemOperand, int], b_desc: int, e: int, idesc: int,
-    accumulate: bool, cta_group: int, kind: str, lanes: Sequence[int] = (), scale_input_d: int = 0,
-) -> None:  # fmt: skip
-    """Issue a sparse MMA, and record where its metadata lie in a way that the simulator does not model."""
-    b, start_b = smem_operand(thread, "B", b_desc)
+def _sparse(
+    thread: Thread, idesc: int, kind: str, cta_group: int, e: int, a_in_tmem: bool
+) -> tuple[InstructionDescriptor, int | None]:
+    """Return the computation of a sparse MMA, and the address of its metadata; None where they are not modelled."""
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group, False, True)
-    if a[0] is A_IN_TMEM:
-        shape = in_tmem(thread, shape)
     selector, rows = shape.selector or 0, shape.m // cta_group
     if selector and shape.a.itemsize == 1:
         what = f"the sparsity selector of a tcgen05.mma.sp is {selector}; with elements of {PTX_TYPES[shape.a.dtype]}"
         raise thread.fault("bad-descriptor", f"{what} it must be 0", rule="PTX ISA: tcgen05.mma.sp, sparsity selector")
-    if rows != 128 or selector > 1:
+    known = rows == 128 and selector <= 1
+    if not known:
         place = f"{rows} rows in a CTA" if rows != 128 else f"the sparsity selector {selector}"
         thread.not_modelled(f"the metadata of tcgen05.mma.sp with {place}", _DENSE)
-    metadata = e if rows == 128 and selector <= 1 else None
-    kept = kept_lanes(lanes, scale_input_d)
-    for _ in range(thread.mask.count):
-        gpu.mma(thread, d, a[0], a[1], b, start_b, shape, accumulate, cta_group, None, kept, metadata)
+    return in_tmem(thread, shape) if a_in_tmem else shape, e if known else None
 
 
 @instruction(
@@ -91,8 +85,11 @@ def tcgen05_mma_sp(
 
     e: the address of the metadata. The rest is as for `tcgen05.mma`.
     """
-    a = smem_operand(thread, "A", a_desc)
-    _issue(gpu, thread, d, a, b_desc, e, idesc, accumulate, cta_group, kind)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
+    shape, metadata = _sparse(thread, idesc, kind, cta_group, e, False)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, PLAIN, metadata)
 
 
 @instruction(
@@ -112,7 +109,10 @@ def tcgen05_mma_sp_a_in_tmem(
     kind: Kind = "f16",
 ) -> None:
     """Issue the sparse MMA with A in tensor memory."""
-    _issue(gpu, thread, d, (A_IN_TMEM, a), b_desc, e, idesc, accumulate, cta_group, kind)
+    b, start_b = smem_operand(thread, "B", b_desc)
+    shape, metadata = _sparse(thread, idesc, kind, cta_group, e, True)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, PLAIN, metadata)
 
 
 @instruction(_masked("{a_desc}"), name="tcgen05.mma.sp.masked", check=_check, **_OF_INTEGERS)
@@ -131,8 +131,12 @@ def tcgen05_mma_sp_masked(
     scale_input_d: int = 0,
 ) -> None:
     """Issue the sparse MMA for some lanes, as `tcgen05.mma.masked`."""
-    a = smem_operand(thread, "A", a_desc)
-    _issue(gpu, thread, d, a, b_desc, e, idesc, accumulate, cta_group, kind, lanes, scale_input_d)
+    a, start_a = smem_operand(thread, "A", a_desc)
+    b, start_b = smem_operand(thread, "B", b_desc)
+    shape, metadata = _sparse(thread, idesc, kind, cta_group, e, False)
+    kept = kept_lanes(lanes, scale_input_d)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept, metadata)
 
 
 @instruction(_masked("[{a}]"), name="tcgen05.mma.sp.a_in_tmem.masked", check=_check, **_OF_INTEGERS)
@@ -151,7 +155,11 @@ def tcgen05_mma_sp_a_in_tmem_masked(
     scale_input_d: int = 0,
 ) -> None:
     """Issue the sparse MMA for some lanes, with A in tensor memory."""
-    _issue(gpu, thread, d, (A_IN_TMEM, a), b_desc, e, idesc, accumulate, cta_group, kind, lanes, scale_input_d)
+    b, start_b = smem_operand(thread, "B", b_desc)
+    shape, metadata = _sparse(thread, idesc, kind, cta_group, e, True)
+    kept = kept_lanes(lanes, scale_input_d)
+    for _ in range(thread.mask.count):
+        gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, kept, metadata)
 
 
 def _block_scale(a: str) -> Callable[..., str]:
@@ -182,8 +190,7 @@ def tcgen05_mma_sp_block_scale(
     kind: ScaledKind = "mxf8f6f4",
     scale_vec: Literal[1, 2, 4] = 1,
 ) -> None:
-    """Issue a sparse MMA with scale factors. The simulator does not model its values, and a run with it is incomplete.
-    """
+    """Issue a sparse MMA with scale factors. Their values are not modelled, and a run with it is incomplete."""
     a, start_a = smem_operand(thread, "A", a_desc)
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group, False, True)

@@ -683,7 +683,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
      "tcgen05.fence.after_thread_sync", "fence.proxy.async", "tcgen05.commit.multicast"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
-    r"tcgen05\.shift|wgmma\..*|mma\.(sync.*|sp)|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
+    r"tcgen05\.shift|wgmma\..*|mma\.(sync.*|sp)|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|sp|ws|.*masked).*|cp)"
     r"|(atom|red)\.registers|atom\.(exch|cas)\.b128|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""
