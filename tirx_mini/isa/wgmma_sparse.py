@@ -23,6 +23,7 @@ from .wgmma import (
     FRAGMENT_REGISTERS,
     HALF,
     Dtype,
+    OfB,
     SummedAsHalf,
     asked,
     modifiers,
@@ -32,11 +33,13 @@ from .wgmma import (
 
 
 def _sparse(a: str, sums: str = "") -> Callable[..., str]:
-    def template(n: int, dtype: str, transpose_b: bool, transpose_a: bool | None = None, **_: object) -> str:
+    def template(
+        n: int, dtype: str, b_dtype: str, transpose_b: bool, transpose_a: bool | None = None, **_: object
+    ) -> str:
         turned = (transpose_b,) if transpose_a is None else (transpose_a, transpose_b)
         return (
-            f"wgmma.mma_async.sp.sync.aligned.{shape_and_types(n, dtype, sums, True)} {{{{d}}}}, {a}, {{b_desc}}, "
-            f"{{e}}, {{selector}}, {{accumulate}}{modifiers(dtype, *turned)};"
+            f"wgmma.mma_async.sp.sync.aligned.{shape_and_types(n, dtype, b_dtype, sums, True)} "
+            f"{{{{d}}}}, {a}, {{b_desc}}, {{e}}, {{selector}}, {{accumulate}}{modifiers(dtype, *turned)};"
         )
 
     return template
@@ -74,6 +77,7 @@ def wgmma_mma_async_sp(
     n: int,
     selector: int,
     dtype: Dtype = "f16",
+    b_dtype: OfB = "",
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> None:
@@ -82,7 +86,7 @@ def wgmma_mma_async_sp(
     e: the register with the metadata. selector: the lanes of each quad that hold it. The rest is as for
     `wgmma.mma_async`.
     """
-    product = asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b, "", selector)
+    product = asked(thread, a_desc, b_desc, accumulate, n, (dtype, b_dtype), transpose_a, transpose_b, "", selector)
     thread.wgmma.issue(d, product, None, e)
 
 
@@ -99,11 +103,12 @@ def wgmma_mma_async_sp_f16(
     n: int,
     selector: int,
     dtype: SummedAsHalf = "f16",
+    b_dtype: OfB = "",
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> None:
     """Issue the sparse MMA with float16 sums: D has n / 4 registers per thread, with two neighbours in each."""
-    product = asked(thread, a_desc, b_desc, accumulate, n, dtype, transpose_a, transpose_b, HALF, selector)
+    product = asked(thread, a_desc, b_desc, accumulate, n, (dtype, b_dtype), transpose_a, transpose_b, HALF, selector)
     thread.wgmma.issue(d, product, None, e)
 
 
@@ -120,10 +125,11 @@ def wgmma_mma_async_sp_rs(
     n: int,
     selector: int,
     dtype: Dtype = "f16",
+    b_dtype: OfB = "",
     transpose_b: bool = False,
 ) -> None:
     """Issue the sparse MMA with the elements of A in four registers of each thread."""
-    product = asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b, "", selector)
+    product = asked(thread, None, b_desc, accumulate, n, (dtype, b_dtype), False, transpose_b, "", selector)
     thread.wgmma.issue(d, product, a, e)
 
 
@@ -140,8 +146,9 @@ def wgmma_mma_async_sp_rs_f16(
     n: int,
     selector: int,
     dtype: SummedAsHalf = "f16",
+    b_dtype: OfB = "",
     transpose_b: bool = False,
 ) -> None:
     """Issue the sparse MMA with A in registers and float16 sums."""
-    product = asked(thread, None, b_desc, accumulate, n, dtype, False, transpose_b, HALF, selector)
+    product = asked(thread, None, b_desc, accumulate, n, (dtype, b_dtype), False, transpose_b, HALF, selector)
     thread.wgmma.issue(d, product, a, e)

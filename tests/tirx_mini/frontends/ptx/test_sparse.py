@@ -175,8 +175,8 @@ def warpgroup_product(
     ("kinds", "selector", "in_registers"),
     [
         (("f16", "f16", "f32"), 0, False), (("f16", "f16", "f16"), 1, False), (("bf16", "bf16", "f32"), 1, True),
-        (("tf32", "tf32", "f32"), 1, False), (("tf32", "tf32", "f32"), 0, True), (("s8", "s8", "s32"), 0, False),
-        (("e4m3", "e4m3", "f32"), 0, True), (("e5m2", "e5m2", "f16"), 0, False),
+        (("tf32", "tf32", "f32"), 1, False), (("tf32", "tf32", "f32"), 0, True), (("s8", "u8", "s32"), 0, False),
+        (("e4m3", "e4m3", "f32"), 0, True), (("e5m2", "e4m3", "f16"), 0, False),
     ],
 )  # fmt: skip
 def test_a_sparse_wgmma_is_the_product_of_the_whole_matrix(

@@ -182,7 +182,7 @@ def test_operands_of_4_6_and_8_bits_may_be_mixed(kinds: tuple[str, str], scaled:
     wanted = a.astype(np.float64) @ b.astype(np.float64).T
     words = np.zeros((M, 16), np.uint32)
     idesc = instruction((*kinds, "f32"))
-    mma = "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r7], %d10, %d11, %r3, %p3;"
+    mma = "tcgen05.mma.cta_group::1.kind::f8f6f4.collector::a::discard [%r7], %d10, %d11, %r3, %p3;"
     if scaled:
         powers = [rng.integers(125, 130, rows).astype(np.uint32) for rows in (M, N)]
         words[:, :4] = np.tile(powers[0].reshape(4, 32).T, (4, 1))
