@@ -66,7 +66,7 @@ def _sparse(
 
 
 @instruction(
-    _opcode("[{d}], {a_desc}, {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sp", **_OF_INTEGERS
+    _opcode("[{d}], {a_desc}, {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse", **_OF_INTEGERS
 )
 def tcgen05_mma_sp(
     gpu: Machine,
@@ -93,7 +93,7 @@ def tcgen05_mma_sp(
 
 
 @instruction(
-    _opcode("[{d}], [{a}], {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sp.a_in_tmem", **_OF_INTEGERS
+    _opcode("[{d}], [{a}], {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse.a_in_tmem", **_OF_INTEGERS
 )
 def tcgen05_mma_sp_a_in_tmem(
     gpu: Machine,
@@ -115,7 +115,7 @@ def tcgen05_mma_sp_a_in_tmem(
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, PLAIN, metadata)
 
 
-@instruction(_masked("{a_desc}"), name="tcgen05.mma.sp.masked", check=_check, **_OF_INTEGERS)
+@instruction(_masked("{a_desc}"), name="tcgen05.mma.sparse.masked", check=_check, **_OF_INTEGERS)
 def tcgen05_mma_sp_masked(
     gpu: Machine,
     thread: Thread,
@@ -139,7 +139,7 @@ def tcgen05_mma_sp_masked(
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept, metadata)
 
 
-@instruction(_masked("[{a}]"), name="tcgen05.mma.sp.a_in_tmem.masked", check=_check, **_OF_INTEGERS)
+@instruction(_masked("[{a}]"), name="tcgen05.mma.sparse.a_in_tmem.masked", check=_check, **_OF_INTEGERS)
 def tcgen05_mma_sp_a_in_tmem_masked(
     gpu: Machine,
     thread: Thread,
@@ -173,7 +173,7 @@ def _block_scale(a: str) -> Callable[..., str]:
     return template
 
 
-@instruction(_block_scale("{a_desc}"), name="tcgen05.mma.sp.block_scale", **_FACTS)
+@instruction(_block_scale("{a_desc}"), name="tcgen05.mma.sparse.block_scale", **_FACTS)
 def tcgen05_mma_sp_block_scale(
     gpu: Machine,
     thread: Thread,

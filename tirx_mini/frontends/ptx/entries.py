@@ -20,7 +20,9 @@ _TENSOR_COPY = ("cp", "async", "bulk", "tensor")
 _POLICY = "L2::cache_hint"
 _STATIONARY = ("tcgen05", "mma", "ws")
 _COMPLETE_TX = ("mbarrier", "complete_tx")
-_SPACES = {("tcgen05", "commit"): (4, "shared::cluster"), ("tcgen05", "alloc"): (-1, "shared::cta")}
+_SPACES: Mapping[tuple[str, ...], tuple[int, str]] = {
+    ("tcgen05", "commit"): (4, "shared::cluster"), ("tcgen05", "alloc"): (-1, "shared::cta"),
+}  # fmt: skip
 """Instructions that take generic addresses too, with the state space that the table has for them, and its place."""
 _IN_SHARED = (OperandKind.SHARED, OperandKind.MBARRIER)
 _POINTERS = (*_IN_SHARED, OperandKind.GLOBAL, OperandKind.MEMORY)
