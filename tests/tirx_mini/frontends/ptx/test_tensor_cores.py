@@ -11,6 +11,9 @@ import pytest
 from tests.tirx_mini.frontends.ptx.programs import entry, run
 from tests.tirx_mini.frontends.ptx.test_sparse import image, sparse
 from tirx_mini.diagnose import Report
+from tirx_mini.hardware import gpu_spec
+from tirx_mini.isa import InstructionDescriptor
+from tirx_mini.sim.engines.mma_time import arithmetic, operand_bytes
 
 HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 M, N = 128, 16
@@ -200,3 +203,13 @@ def test_padded_elements_in_tensor_memory_are_not_modelled() -> None:
     mma = "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r7], [%r17], %d11, %r3, %p3;"
     _, report = executed(mma, np.zeros(5120, np.uint8), np.zeros((M, 2)), instruction(("e2m1", "e4m3", "f32")))
     assert report.verdict == "incomplete" and "a matrix A of e2m1 in tensor memory" in str(report)
+
+
+def test_a_sparse_mma_takes_as_long_as_a_dense_one_of_half_the_depth() -> None:
+    spec, kinds = gpu_spec("b200"), ("f16", "f16", "f32")
+    dense = InstructionDescriptor.decode(instruction(kinds), "f16", 1)
+    half = InstructionDescriptor.decode(instruction(kinds, 0b101), "f16", 1, False, True)
+    assert half.depth == 2 * dense.depth and half.flops == dense.flops
+    assert arithmetic(spec, half, 1) == arithmetic(spec, dense, 1)
+    more = operand_bytes(spec, half, 1, False) - operand_bytes(spec, dense, 1, False)
+    assert more == N * dense.depth * 2  # the other half of each row of B
