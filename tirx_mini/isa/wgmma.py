@@ -103,7 +103,7 @@ def _registers(n: int, **_: object) -> int:
 
 FACTS: dict[str, Any] = {
     "issued_by": Scope.WARPGROUP, "min_sm": 90, "max_sm": 90, "cost": "wgmma", "isa": "wgmma.mma_async",
-    "check": wrong_product, "reads": Memory.SHARED, "completion": Completion.WGMMA_GROUP,
+    "check": wrong_product, "reads": Memory.SHARED, "completion": Completion.WGMMA_GROUP, "sparse": ("b_dtype",),
 }  # fmt: skip
 """The facts that all products share."""
 
