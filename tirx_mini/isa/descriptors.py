@@ -98,7 +98,7 @@ class TmemOperand:
 
     def columns(self, shape: InstructionDescriptor) -> int:
         """Return the number of columns that the elements of one MMA occupy."""
-        return int(shape.depth * shape.a.itemsize) // 4
+        return int(shape.held("a") * shape.a.itemsize) // 4
 
     def __str__(self) -> str:
         return "in tensor memory"
@@ -184,19 +184,26 @@ class Format:
 
     dtype: its name in the IR.
     itemsize: of an element, in bytes; 0.5 for the types of 4 bits, of which the lower half of a byte is the first.
+    bits: of an element, where 16 elements begin each 16 bytes and the rest is padding; 0 for elements without padding
+        (PTX ISA: "Packing formats used for matrices A and B", .b4x16_p64 and .b6x16_p32).
     """
 
     dtype: str
     itemsize: float
+    bits: int = 0
 
 
 _F16 = {0: Format("float16", 2), 1: Format("bfloat16", 2)}
+_F8F6F4 = {
+    0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1), 3: Format("float6_e2m3fn", 1, 6),
+    4: Format("float6_e3m2fn", 1, 6), 5: Format("float4_e2m1fn", 1, 4),
+}  # fmt: skip
 _FORMATS: Mapping[str, Mapping[int, Format]] = {
     "f16": _F16,
     "tf32": {2: Format("float32", 4)},
-    "f8f6f4": {0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1)},
+    "f8f6f4": _F8F6F4,
     "i8": {0: Format("uint8", 1), 1: Format("int8", 1)},
-    "mxf8f6f4": {0: Format("float8_e4m3fn", 1), 1: Format("float8_e5m2", 1)},
+    "mxf8f6f4": _F8F6F4,
     "mxf4": {1: Format("float4_e2m1fn", 0.5)},
     "mxf4nvf4": {1: Format("float4_e2m1fn", 0.5)},
 }
@@ -215,7 +222,8 @@ _RESULTS = {0: "float16", 1: "float32", 2: "int32"}
 
 PTX_TYPES: Mapping[str, str] = {
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2", "float8_e8m0fnu": "ue8m0", "float4_e2m1fn": "e2m1", "bool": "pred",
+    "float8_e5m2": "e5m2", "float8_e8m0fnu": "ue8m0", "float6_e2m3fn": "e2m3", "float6_e3m2fn": "e3m2",
+    "float4_e2m1fn": "e2m1", "bool": "pred",
     **{f"int{n}": f"s{n}" for n in (8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -235,6 +243,7 @@ class InstructionDescriptor:
     scale: the dtype of the scale factors; "" for an MMA without.
     sfa_id, sfb_id: of the four bytes of a column of tensor memory, the first one with scale factors of A and of B.
     ws: whether it is a tcgen05.mma.ws.
+    selector: of a sparse A, the part of the metadata that belongs to it; None for a dense one.
     """
 
     m: int
@@ -251,6 +260,16 @@ class InstructionDescriptor:
     sfa_id: int = 0
     sfb_id: int = 0
     ws: bool = False
+    selector: int | None = None
+
+    def held(self, which: str) -> int:
+        """Return the number of elements in a row of operand "a" or "b": a sparse A holds half of its row."""
+        return self.depth if which == "b" or self.selector is None else self.depth // 2
+
+    @property
+    def flops(self) -> float:
+        """The products and sums that the MMA computes."""
+        return 2.0 * self.m * self.n * self.held("a")
 
     def parts(self, cta_group: int) -> int:
         """Return the number of column parts of D in a CTA, stacked along the lanes of tensor memory.
@@ -268,18 +287,21 @@ class InstructionDescriptor:
 
     @staticmethod
     @lru_cache(maxsize=256)
-    def decode(word: int, kind: str, cta_group: int, ws: bool = False) -> InstructionDescriptor:
+    def decode(
+        word: int, kind: str, cta_group: int, ws: bool = False, sparse: bool = False
+    ) -> InstructionDescriptor:
         """Decode an instruction descriptor; raises `ValueError` if no such MMA exists."""
         formats = _FORMATS[kind]
         a, b, d = word >> 7 & 7, word >> 10 & 7, word >> 4 & 3
         if a not in formats or b not in formats:
             raise ValueError(f"its operand types are {a} and {b}; kind::{kind} has {sorted(formats)}")
         if kind in SCALED_KINDS:
-            return _scaled(word, kind, cta_group)
+            return _scaled(word, kind, cta_group, sparse)
         if d not in _RESULTS or (d == 2) != (kind == "i8") or (d == 0 and kind == "tf32"):
             raise ValueError(f"its result type is {d}, which kind::{kind} does not have")
-        if word & 0b100:
-            raise ValueError("it describes a sparse MMA, and this instruction is a dense one")
+        if bool(word & 0b100) != sparse:
+            kinds = ("dense", "sparse")
+            raise ValueError(f"it describes a {kinds[not sparse]} MMA, and this instruction is a {kinds[sparse]} one")
         m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
         _check_extents(m, n, cta_group, ws)
         return InstructionDescriptor(
@@ -288,12 +310,13 @@ class InstructionDescriptor:
             formats[a],
             formats[b],
             _RESULTS[d],
-            _DEPTH[kind],
+            _DEPTH[kind] * (2 if sparse else 1),
             bool(word >> 13 & 1),
             bool(word >> 14 & 1),
             bool(word >> 15 & 1),
             bool(word >> 16 & 1),
             ws=ws,
+            selector=word & 3 if sparse else None,
         )
 
     def check_scales(self, kind: str, vec: int) -> None:
@@ -314,6 +337,7 @@ class InstructionDescriptor:
             result = {dtype: code for code, dtype in _RESULTS.items()}[self.d] << 4
         return (
             result
+            | (0 if self.selector is None else 0b100 | self.selector)
             | codes[self.a.dtype] << 7
             | codes[self.b.dtype] << 10
             | self.negate_a << 13
@@ -328,6 +352,7 @@ class InstructionDescriptor:
         """Return the types, shape and modifiers, as "f16·f16→f32, M 128, N 128"."""
         a, b = (PTX_TYPES[fmt.dtype].replace("f32", "tf32") for fmt in (self.a, self.b))
         parts = [f"{a}·{b}→{PTX_TYPES[self.d]}", f"M {self.m}", f"N {self.n}"]
+        parts += [] if self.selector is None else [f"sparse A with selector {self.selector}"]
         parts += [f"{name} negated" for name, on in (("A", self.negate_a), ("B", self.negate_b)) if on]
         parts += [f"{name} MN-major" for name, on in (("A", self.transpose_a), ("B", self.transpose_b)) if on]
         if self.scale:
@@ -350,10 +375,12 @@ def _check_extents(m: int, n: int, cta_group: int, ws: bool) -> None:
         raise ValueError(f"N is {n}; with M = {m} it must be a multiple of {step} from {step} to 256")
 
 
-def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
+def _scaled(word: int, kind: str, cta_group: int, sparse: bool) -> InstructionDescriptor:
     """Decode a descriptor of a block-scaled kind (PTX ISA: "Instruction descriptor", .kind::mxf8f6f4, .kind::mxf4)."""
-    if word & 0b1001111 or word >> 31:
-        raise ValueError("its bits 0 to 3, 6 and 31 must be 0 for a dense MMA with block scaling")
+    if word & 0b1001111 != (0b100 if sparse else 0) or word >> 31:
+        bits = "0 to 3, 6 and 31 must be 0 for a dense"
+        bits = "0, 1, 3, 6 and 31 must be 0, and bit 2 must be 1, for a sparse" if sparse else bits
+        raise ValueError(f"its bits {bits} MMA with block scaling")
     m, n = (word >> 24 & 31) << 4, (word >> 17 & 63) << 3
     if m not in ((128,) if cta_group == 1 else (128, 256)):
         raise ValueError(f"M is {m}; with block scaling it must be 128{'' if cta_group == 1 else ' or 256'}")
@@ -368,8 +395,8 @@ def _scaled(word: int, kind: str, cta_group: int) -> InstructionDescriptor:
     if scale not in SCALED_KINDS[kind]:
         raise ValueError(f"its scale factors are {PTX_TYPES[scale]}, which kind::{kind} does not have")
     return InstructionDescriptor(
-        m, n, a, b, "float32", _DEPTH[kind], bool(word >> 13 & 1), bool(word >> 14 & 1), *turn, scale,
-        word >> 29 & 3, word >> 4 & 3,
+        m, n, a, b, "float32", _DEPTH[kind] * (2 if sparse else 1), bool(word >> 13 & 1), bool(word >> 14 & 1), *turn,
+        scale, word >> 29 & 3, word >> 4 & 3, selector=0 if sparse else None,
     )  # fmt: skip
 
 
@@ -387,14 +414,14 @@ def mma_format(dtype: str) -> tuple[str, Format]:
     """Return (MMA kind, format) of an operand dtype; raises `ValueError` if tensor cores do not support it."""
     for kind, formats in _FORMATS.items():
         for fmt in formats.values():
-            if fmt.dtype == dtype and kind not in SCALED_KINDS:
+            if fmt.dtype == dtype and kind not in SCALED_KINDS and not fmt.bits:
                 return kind, fmt
     raise ValueError(f"the tensor core has no operands of dtype {dtype}")
 
 
 def scaled_format(kind: str, dtype: str) -> Format | None:
-    """Return the format of an operand dtype of a block-scaled MMA kind, or None if the kind lacks it."""
-    return next((fmt for fmt in _FORMATS[kind].values() if fmt.dtype == dtype), None)
+    """Return the format of an operand dtype of a block-scaled MMA kind, without padding; None if the kind lacks it."""
+    return next((fmt for fmt in _FORMATS[kind].values() if fmt.dtype == dtype and not fmt.bits), None)
 
 
 def mma_depth(kind: str) -> int:

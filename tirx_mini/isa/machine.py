@@ -134,8 +134,13 @@ class WgmmaVerbs(Protocol[RegistersT]):
         """Order earlier accesses to registers and shared memory before later MMAs."""
         ...
 
-    def issue(self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, /) -> None:
-        """Begin an MMA into the registers `d`, with matrix A from the registers `a` if given."""
+    def issue(
+        self, d: RegistersT, product: WgmmaProduct, a: RegistersT | None = None, e: RegistersT | None = None, /
+    ) -> None:
+        """Begin an MMA into the registers `d`, with matrix A from the registers `a` if given.
+
+        e: the register with the metadata of a sparse A.
+        """
         ...
 
     def commit(self) -> None:
@@ -423,10 +428,11 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     def mma(
         self, thread: ThreadT, d: int, a: SmemDescriptor | TmemOperand, a_start: int, b: SmemDescriptor, b_start: int,
         shape: InstructionDescriptor, accumulate: bool, cta_group: int, scales: BlockScales | None = None,
-        kept: Kept = PLAIN, /,
+        kept: Kept = PLAIN, metadata: int | None = None, /,
     ) -> None:
         """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes of shared
-        memory; A's address in tensor memory. scales: where the scale factors of A and B are, if they have any."""
+        memory; A's address in tensor memory. scales: where the scale factors of A and B are, if they have any.
+        metadata: where that of a sparse A is, in tensor memory."""
         ...  # fmt: skip
 
     def tmem_copy(

@@ -41,9 +41,8 @@ def _registers(shape: str, d_type: str, a_type: str, b_type: str, c_type: str, *
     return {name: max(1, count * bits_of(kind) // 1024) for name, (count, kind) in elements.items()}
 
 
-def selectors(shape: str, a_type: str) -> int:
-    """Return how many selectors a form has: the groups of lanes that can hold its metadata in a quad."""
-    _, _, k = sizes(shape)
+def lane_groups(k: int, a_type: str) -> int:
+    """Return how many groups of lanes in a quad can hold the metadata of a row of k elements: one for each selector."""
     return 4 // max(1, k * (2 if a_type == "tf32" else 1) // 16)
 
 
@@ -62,7 +61,7 @@ def _wrong(
         return f"{shape} is not a shape of {a_type}; {' and '.join(f'm16n8k{k}' for k in depths)} are"
     if satfinite and a_type not in ("s8", "u8"):
         return "satfinite is for A and B of type s8 and u8"
-    most = selectors(shape, a_type) - 1
+    most = lane_groups(sizes(shape)[2], a_type) - 1
     if selector > most:
         return f"the selector is {selector}; that of {shape} with {a_type} is at most {most}"
     kinds = {"d_type": d_type, "a_type": a_type, "b_type": b_type, "c_type": c_type}

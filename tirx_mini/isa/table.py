@@ -39,12 +39,14 @@ from . import (
     tcgen05,
     tcgen05_forms,
     tcgen05_scaled,
+    tcgen05_sparse,
     tensormap,
     timer,
     tma,
     vote,
     warp,
     wgmma,
+    wgmma_sparse,
 )
 from .alias import Alias, Spellings
 from .core import Instruction
@@ -54,7 +56,8 @@ from .operands import BadCombination, OtherSignature
 FAMILIES = (
     memory, memory_vectors, memory_special, async_store, hints, mbarrier, fence, sync, grid, warp, vote, math, bits,
     library, packed, doubles, roots, cvt, cvt_stochastic, tma, tensormap, cp_async, matrix, mma, mma_sparse, wgmma,
-    tcgen05, tcgen05_forms, tcgen05_scaled, multicast, launch_control, timer, debug, opaque,
+    wgmma_sparse, tcgen05, tcgen05_forms, tcgen05_scaled, tcgen05_sparse, multicast, launch_control, timer,
+    debug, opaque,
 )  # fmt: skip
 """The instruction modules, in table order."""
 

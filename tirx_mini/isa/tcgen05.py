@@ -13,8 +13,10 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from tirx_mini.records import replace
+
 from .core import instruction
-from .descriptors import A_IN_TMEM, START_BITS, InstructionDescriptor, SmemDescriptor
+from .descriptors import A_IN_TMEM, PTX_TYPES, START_BITS, InstructionDescriptor, SmemDescriptor, mma_format
 from .facts import BarrierEffect, Completion, Memory, Scope
 from .machine import Blocking, Machine, Thread
 from .operands import (
@@ -156,8 +158,18 @@ def tcgen05_mma_a_in_tmem(
     """
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
+    shape = in_tmem(thread, shape)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group)
+
+
+def in_tmem(thread: Thread, shape: InstructionDescriptor) -> InstructionDescriptor:
+    """Return the computation of an MMA with A in tensor memory, and record where its elements are not modelled."""
+    if not shape.a.bits:
+        return shape
+    what = f"a matrix A of {PTX_TYPES[shape.a.dtype]} in tensor memory"
+    thread.not_modelled(what, "its bytes are taken as e4m3")
+    return replace(shape, a=mma_format("float8_e4m3fn")[1])
 
 
 def smem_operand(thread: Thread, name: str, descriptor: int) -> tuple[SmemDescriptor, int]:

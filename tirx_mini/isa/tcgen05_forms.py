@@ -16,7 +16,7 @@ from .descriptors import A_IN_TMEM, InstructionDescriptor, Kept
 from .facts import Completion, Memory, Scope
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
-from .tcgen05 import decoded, smem_operand
+from .tcgen05 import decoded, in_tmem, smem_operand
 
 Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
 _FACTS: dict[str, Any] = {
@@ -42,8 +42,12 @@ def _masked(a: str) -> Callable[..., str]:
 
 def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
     """Return the error in the lanes and the scale of a product, or None."""
-    words = len(operands) - 5
-    if operands and words != 4 * cta_group:
+    return wrong_lanes(len(operands) - 5 if operands else None, cta_group, kind, scale_input_d)
+
+
+def wrong_lanes(words: int | None, cta_group: int, kind: str, scale_input_d: int) -> str | None:
+    """Return the error in the lanes and the scale of a product. words: those with the lanes; None if unknown."""
+    if words not in (None, 4 * cta_group):
         return f"lanes are words of 32 bits, {4 * cta_group} with cta_group={cta_group}, but {words} are given"
     if scale_input_d > 15:
         return f"scale_input_d is {scale_input_d}; it can be 0 to 15"
@@ -52,7 +56,8 @@ def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: i
     return None
 
 
-def _kept(lanes: Sequence[int], scale: int) -> Kept:
+def kept_lanes(lanes: Sequence[int], scale: int) -> Kept:
+    """Return the treatment of the old contents of D: lanes that stay, by words of 32 bits, and its scale."""
     words = [sum(int(word) << 32 * i for i, word in enumerate(lanes[cta : cta + 4])) for cta in range(0, len(lanes), 4)]
     return Kept(scale, tuple(words) if any(words) else ())
 
@@ -83,7 +88,7 @@ def tcgen05_mma_masked(
     a, start_a = smem_operand(thread, "A", a_desc)
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
-    kept = _kept(lanes, scale_input_d)
+    kept = kept_lanes(lanes, scale_input_d)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept)
 
@@ -110,7 +115,8 @@ def tcgen05_mma_a_in_tmem_masked(
     """Issue the masked MMA with A in tensor memory."""
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
-    kept = _kept(lanes, scale_input_d)
+    shape = in_tmem(thread, shape)
+    kept = kept_lanes(lanes, scale_input_d)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, kept)
 
@@ -162,6 +168,7 @@ def tcgen05_mma_ws_a_in_tmem(
     """Issue the weight-stationary MMA with A in tensor memory; each column part has M lanes with its own rows of A."""
     b, start_b = smem_operand(thread, "B", b_desc)
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, 1, True)
+    shape = in_tmem(thread, shape)
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, 1)
 

@@ -74,9 +74,9 @@ def tcgen05_mma_block_scale(
     shape = decoded(thread, "the instruction", InstructionDescriptor.decode, idesc, kind, cta_group)
     decoded(thread, "the instruction", shape.check_scales, kind, scale_vec)
     if shape.m // cta_group != 128:
-        thread.not_modelled(f"an MMA with block scaling and M = {shape.m} of a pair", "it is left out")
-        return
-    scales = BlockScales(sfa, sfb, scale_vec)
+        what = f"an MMA with block scaling and M = {shape.m} of a pair"
+        thread.not_modelled(what, "its factors are taken as 1")
+    scales = BlockScales(sfa, sfb, scale_vec) if shape.m // cta_group == 128 else None
     for _ in range(thread.mask.count):
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, scales)
 

@@ -33,6 +33,22 @@ def elect_sync(gpu: Machine, thread: Thread) -> pred:
 
 
 @instruction(
+    "elect.sync _|{result}, {members};",
+    name="elect.sync.members",
+    issued_by=Scope.WARP,
+    min_sm=90,
+    isa="elect.sync",
+    cost="sync",
+    lanes=LaneResult.ELECTED,
+    only_in_ptx=True,
+)
+def elect_sync_members(gpu: Machine, thread: Thread, members: u32) -> pred:
+    """Return true in one of the lanes `members`, which are those that execute it; the lowest in the simulator."""
+    thread.named_lanes(members, "elect.sync")
+    return thread.mask.first == _LANES
+
+
+@instruction(
     "mapa.shared::cluster.u32 {result}, {bar}, {cta_id};",
     name="mapa",
     issued_by=Scope.THREAD,

@@ -101,7 +101,7 @@ REFUSALS: Sequence[Refusal] = (
     _row(
         "sparse matrices",
         "ptx.tcgen05.mma.sp ptx.tcgen05.mma.sp.*",
-        "the simulator has no sparse MMA",
+        "sparse MMAs are for programs in PTX: the code generator has none",
         "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
     ),
     _row(

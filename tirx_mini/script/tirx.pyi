@@ -3032,10 +3032,10 @@ class _PtxGriddepcontrol:
         """
 
 
-class _PtxElect:
-    """Tx.ptx.elect: instructions."""
+class _PtxElectSync:
+    """Tx.ptx.elect.sync: instructions."""
 
-    def sync(self, ) -> Expr:
+    def __call__(self, ) -> Expr:
         """Return true in one lane of the warp, the lowest in the simulator.
 
         PTX:
@@ -3048,6 +3048,25 @@ class _PtxElect:
         PTX ISA:       elect.sync
         """
 
+    def members(self, members: Integer) -> Expr:
+        """Return true in one of the lanes `members`, which are those that execute it; the lowest in the simulator.
+
+        PTX:
+            elect.sync _|result, members;
+
+        members:       an integer
+        returns:       a condition
+        issued by:     a warp, all its threads together
+        architectures: sm_90a and later
+        cost:          sync, 6 cycles to issue in the simulator's clock
+        PTX ISA:       elect.sync
+        """
+
+
+class _PtxElect:
+    """Tx.ptx.elect: instructions."""
+
+    sync: _PtxElectSync
 
 class _PtxCvta:
     """Tx.ptx.cvta: instructions."""
@@ -5594,7 +5613,7 @@ class _PtxWgmmaMma_asyncRs:
     """Tx.ptx.wgmma.mma_async.rs: instructions."""
 
     @overload
-    def __call__(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_b: _bool = False) -> None:
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_b: _bool = False) -> None:
         """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K] in registers, B [n, K] in shared memory.
 
         a: the 4 registers of each thread that hold A (PTX ISA: "Register Fragments for wgmma.mma_async.m64nNk16", or of
@@ -5610,6 +5629,7 @@ class _PtxWgmmaMma_asyncRs:
         accumulate:    a condition
         n:             a whole number, known at compile time
         dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
@@ -5634,6 +5654,7 @@ class _PtxWgmmaMma_asyncRs:
         scaleD:        a condition
         N:             a whole number, known at compile time
         in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transB:        known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
@@ -5642,7 +5663,7 @@ class _PtxWgmmaMma_asyncRs:
         PTX ISA:       wgmma.mma_async
         """
 
-    def f16(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_b: _bool = False) -> None:
+    def f16(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_b: _bool = False) -> None:
         """Issue the register-A MMA with float16 sums: D has n / 4 registers per thread, with two neighbours in each.
 
         PTX:
@@ -5654,6 +5675,7 @@ class _PtxWgmmaMma_asyncRs:
         accumulate:    a condition
         n:             a whole number, known at compile time
         dtype:         one of "f16", "e4m3", "e5m2"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
         architectures: sm_90a only
@@ -5663,15 +5685,121 @@ class _PtxWgmmaMma_asyncRs:
         """
 
 
+class _PtxWgmmaMma_asyncSpRs:
+    """Tx.ptx.wgmma.mma_async.sp.rs: instructions."""
+
+    def __call__(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, e: RegisterPointer, accumulate: Condition, n: int, selector: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_b: _bool = False) -> None:
+        """Issue the sparse MMA with the elements of A in four registers of each thread.
+
+        PTX:
+            wgmma.mma_async.sp.sync.aligned.m64n128k32.f32.f16.f16 {d}, {a}, b_desc, e, selector, accumulate, 1, 1, 0;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b_desc:        a matrix descriptor
+        e:             a pointer to a register buffer
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        selector:      a whole number, known at compile time
+        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async.sp
+        """
+
+    def f16(self, d: RegisterPointer, a: RegisterPointer, b_desc: Integer, e: RegisterPointer, accumulate: Condition, n: int, selector: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_b: _bool = False) -> None:
+        """Issue the sparse MMA with A in registers and float16 sums.
+
+        PTX:
+            wgmma.mma_async.sp.sync.aligned.m64n128k32.f16.f16.f16 {d}, {a}, b_desc, e, selector, accumulate, 1, 1, 0;
+
+        d:             a pointer to a register buffer
+        a:             a pointer to a register buffer
+        b_desc:        a matrix descriptor
+        e:             a pointer to a register buffer
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        selector:      a whole number, known at compile time
+        dtype:         one of "f16", "e4m3", "e5m2"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async.sp
+        """
+
+
+class _PtxWgmmaMma_asyncSp:
+    """Tx.ptx.wgmma.mma_async.sp: instructions."""
+
+    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, e: RegisterPointer, accumulate: Condition, n: int, selector: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+        """Issue D = A Bᵀ (+ D if `accumulate`) with a sparse A: A [64, K / 2], B [n, K] in shared memory, D in registers.
+
+        e: the register with the metadata. selector: the lanes of each quad that hold it. The rest is as for
+        `wgmma.mma_async`.
+
+        PTX:
+            wgmma.mma_async.sp.sync.aligned.m64n128k32.f32.f16.f16 {d}, a_desc, b_desc, e, selector, accumulate, 1, 1, 0, 0;
+
+        d:             a pointer to a register buffer
+        a_desc:        a matrix descriptor
+        b_desc:        a matrix descriptor
+        e:             a pointer to a register buffer
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        selector:      a whole number, known at compile time
+        dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
+        transpose_a:   known at compile time
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async.sp
+        """
+
+    def f16(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, e: RegisterPointer, accumulate: Condition, n: int, selector: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+        """Issue the sparse MMA with float16 sums: D has n / 4 registers per thread, with two neighbours in each.
+
+        PTX:
+            wgmma.mma_async.sp.sync.aligned.m64n128k32.f16.f16.f16 {d}, a_desc, b_desc, e, selector, accumulate, 1, 1, 0, 0;
+
+        d:             a pointer to a register buffer
+        a_desc:        a matrix descriptor
+        b_desc:        a matrix descriptor
+        e:             a pointer to a register buffer
+        accumulate:    a condition
+        n:             a whole number, known at compile time
+        selector:      a whole number, known at compile time
+        dtype:         one of "f16", "e4m3", "e5m2"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
+        transpose_a:   known at compile time
+        transpose_b:   known at compile time
+        issued by:     a warpgroup, all its threads together
+        architectures: sm_90a only
+        cost:          wgmma, 10 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through wgmma group
+        PTX ISA:       wgmma.mma_async.sp
+        """
+
+    rs: _PtxWgmmaMma_asyncSpRs
+
 class _PtxWgmmaMma_async:
     """Tx.ptx.wgmma.mma_async: instructions."""
 
-    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+    def __call__(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'bf16', 'tf32', 'e4m3', 'e5m2', 's8', 'u8'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
         """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K], B [n, K] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
-        B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
-        The MMA is asynchronous; a wait_group waits for its end.
+        B, of which K has 32 bytes. b_dtype: of B, where e4m3 and e5m2, or s8 and u8, are mixed. transpose_a, transpose_b:
+        the operand, of 16 bits, is contiguous along M or N. The MMA is asynchronous; a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -5682,6 +5810,7 @@ class _PtxWgmmaMma_async:
         accumulate:    a condition
         n:             a whole number, known at compile time
         dtype:         one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transpose_a:   known at compile time
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
@@ -5695,8 +5824,8 @@ class _PtxWgmmaMma_async:
         """Issue D = A Bᵀ (+ D if `accumulate`) from a warpgroup: A [64, K], B [n, K] in shared memory, D in registers.
 
         n: a multiple of 8 up to 256; D is n / 2 registers of each thread: float32, or int32 for s8 and u8. dtype: of A and
-        B, of which K has 32 bytes. transpose_a, transpose_b: the operand, of 16 bits, is contiguous along M or N.
-        The MMA is asynchronous; a wait_group waits for its end.
+        B, of which K has 32 bytes. b_dtype: of B, where e4m3 and e5m2, or s8 and u8, are mixed. transpose_a, transpose_b:
+        the operand, of 16 bits, is contiguous along M or N. The MMA is asynchronous; a wait_group waits for its end.
 
         PTX:
             wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {d}, a_desc, b_desc, accumulate, 1, 1, 0, 0;
@@ -5707,6 +5836,7 @@ class _PtxWgmmaMma_async:
         scaleD:        a condition
         N:             a whole number, known at compile time
         in_dtype:      one of "f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transA:        known at compile time
         transB:        known at compile time
         issued by:     a warpgroup, all its threads together
@@ -5716,7 +5846,7 @@ class _PtxWgmmaMma_async:
         PTX ISA:       wgmma.mma_async
         """
 
-    def f16(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
+    def f16(self, d: RegisterPointer, a_desc: Integer, b_desc: Integer, accumulate: Condition, n: int, dtype: Literal['f16', 'e4m3', 'e5m2'] | str = 'f16', b_dtype: Literal['', 'e4m3', 'e5m2', 's8', 'u8'] | str = '', transpose_a: _bool = False, transpose_b: _bool = False) -> None:
         """Issue `wgmma.mma_async` with float16 sums: D has n / 4 registers per thread, with two neighbours in each.
 
         PTX:
@@ -5728,6 +5858,7 @@ class _PtxWgmmaMma_async:
         accumulate:    a condition
         n:             a whole number, known at compile time
         dtype:         one of "f16", "e4m3", "e5m2"
+        b_dtype:       one of "", "e4m3", "e5m2", "s8", "u8"
         transpose_a:   known at compile time
         transpose_b:   known at compile time
         issued by:     a warpgroup, all its threads together
@@ -5738,6 +5869,7 @@ class _PtxWgmmaMma_async:
         """
 
     rs: _PtxWgmmaMma_asyncRs
+    sp: _PtxWgmmaMma_asyncSp
 
 class _PtxWgmma:
     """Tx.ptx.wgmma: instructions."""
@@ -5895,6 +6027,133 @@ class _PtxTcgen05MmaWs:
         """
 
 
+class _PtxTcgen05MmaSparseA_in_tmem:
+    """Tx.ptx.tcgen05.mma.sparse.a_in_tmem: instructions."""
+
+    def __call__(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, e: TmemAddress, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """Issue the sparse MMA with A in tensor memory.
+
+        PTX:
+            tcgen05.mma.sp.cta_group::1.kind::f16 [d], [a], b_desc, [e], idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        e:             an address of tensor memory, as tcgen05.alloc wrote it
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.sp
+        """
+
+    def masked(self, d: TmemAddress, a: TmemAddress, b_desc: Integer, e: TmemAddress, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
+        """Issue the sparse MMA for some lanes, with A in tensor memory.
+
+        PTX:
+            tcgen05.mma.sp.cta_group::1.kind::f16 [d], [a], b_desc, [e], idesc, {lanes}, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a:             an address of tensor memory, as tcgen05.alloc wrote it
+        b_desc:        a shared-memory descriptor
+        e:             an address of tensor memory, as tcgen05.alloc wrote it
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        lanes:         an integer
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        scale_input_d: a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.sp
+        """
+
+
+class _PtxTcgen05MmaSparse:
+    """Tx.ptx.tcgen05.mma.sparse: instructions."""
+
+    def __call__(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, e: TmemAddress, idesc: Integer, accumulate: Condition, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16') -> None:
+        """Issue D = A Bᵀ (+ D if `accumulate`) with a sparse A: A [M, K / 2], B [N, K] in shared memory.
+
+        e: the address of the metadata. The rest is as for `tcgen05.mma`.
+
+        PTX:
+            tcgen05.mma.sp.cta_group::1.kind::f16 [d], a_desc, b_desc, [e], idesc, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        e:             an address of tensor memory, as tcgen05.alloc wrote it
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.sp
+        """
+
+    a_in_tmem: _PtxTcgen05MmaSparseA_in_tmem
+    def masked(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, e: TmemAddress, idesc: Integer, accumulate: Condition, *lanes: Integer, cta_group: int = 1, kind: Literal['f16', 'tf32', 'f8f6f4', 'i8'] | str = 'f16', scale_input_d: int = 0) -> None:
+        """Issue the sparse MMA for some lanes, as `tcgen05.mma.masked`.
+
+        PTX:
+            tcgen05.mma.sp.cta_group::1.kind::f16 [d], a_desc, b_desc, [e], idesc, {lanes}, accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        e:             an address of tensor memory, as tcgen05.alloc wrote it
+        idesc:         an instruction descriptor
+        accumulate:    a condition
+        lanes:         an integer
+        cta_group:     one of 1, 2
+        kind:          one of "f16", "tf32", "f8f6f4", "i8"
+        scale_input_d: a whole number, known at compile time
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.sp
+        """
+
+    def block_scale(self, d: TmemAddress, a_desc: Integer, b_desc: Integer, e: TmemAddress, idesc: Integer, sfa: TmemAddress, sfb: TmemAddress, accumulate: Condition, cta_group: int = 1, kind: Literal['mxf8f6f4', 'mxf4', 'mxf4nvf4'] | str = 'mxf8f6f4', scale_vec: int = 1) -> None:
+        """Issue a sparse MMA with scale factors. Their values are not modelled, and a run with it is incomplete.
+
+        PTX:
+            tcgen05.mma.sp.cta_group::1.kind::mxf8f6f4.block_scale [d], a_desc, b_desc, [e], idesc, [sfa], [sfb], accumulate;
+
+        d:             an address of tensor memory, as tcgen05.alloc wrote it
+        a_desc:        a shared-memory descriptor
+        b_desc:        a shared-memory descriptor
+        e:             an address of tensor memory, as tcgen05.alloc wrote it
+        idesc:         an instruction descriptor
+        sfa:           an address of tensor memory, as tcgen05.alloc wrote it
+        sfb:           an address of tensor memory, as tcgen05.alloc wrote it
+        accumulate:    a condition
+        cta_group:     one of 1, 2
+        kind:          one of "mxf8f6f4", "mxf4", "mxf4nvf4"
+        scale_vec:     one of 1, 2, 4
+        issued by:     each active thread
+        architectures: sm_100a to sm_110a
+        cost:          mma, 20 cycles to issue in the simulator's clock
+        completion:    asynchronous, observed through tcgen05.commit
+        PTX ISA:       tcgen05.mma.sp
+        """
+
+
 class _PtxTcgen05Mma:
     """Tx.ptx.tcgen05.mma: instructions."""
 
@@ -6027,6 +6286,7 @@ class _PtxTcgen05Mma:
         PTX ISA:        tcgen05.mma
         """
 
+    sparse: _PtxTcgen05MmaSparse
 
 class _PtxTcgen05Commit:
     """Tx.ptx.tcgen05.commit: instructions."""

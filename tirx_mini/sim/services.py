@@ -63,6 +63,7 @@ from .machine import (
     RunningWarp,
     Signal,
     Wait,
+    metadata_columns,
     offset_of,
 )
 from .ordering import Clocks, Operation
@@ -346,6 +347,7 @@ class Services:
         cta_group: int,
         scales: BlockScales | None = None,
         kept: Kept = PLAIN,
+        metadata: int | None = None,
     ) -> None:
         """Execute tcgen05.mma: check the location of the accumulator, and issue the MMA."""
         self.allocators.of(w.cta).use_group(w, cta_group)
@@ -362,7 +364,10 @@ class Services:
                     self.allocators.of(cta).check(
                         w, check_column(w, address), -(-rows // THREADS_OF["warp"]), Operation.TCGEN05_MMA
                     )
-        self.tensor.mma(w, d, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales, kept)
+            if metadata is not None:
+                column, columns = check_column(w, metadata), metadata_columns(int(shape.a.itemsize))
+                self.allocators.of(cta).check(w, column + (shape.selector or 0), columns, Operation.TCGEN05_MMA)
+        self.tensor.mma(w, d, a, a_start, b, b_start, shape, bool(accumulate), cta_group, scales, kept, metadata)
 
     def series(self, w: RunningWarp, key: Hashable) -> list[float] | None:
         """Issue the memoised MMAs of a loop without the checks of `mma`, and return a list for their issue times.
@@ -548,7 +553,7 @@ class Services:
         self.cp_async_groups.of(w).copy(w, dst, src, nbytes, size)
 
     def cp_async_commit(self, w: RunningWarp) -> None:
-        self.cp_async_groups.of(w).commit()
+        self.cp_async_groups.of(w).commit(w)
 
     def cp_async_wait(self, w: RunningWarp, count: int) -> None:
         self.cp_async_groups.of(w).wait(w, count)

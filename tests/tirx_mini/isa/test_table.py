@@ -639,6 +639,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
     ("barrier.cluster.arrive", "barrier.cluster.arrive.relaxed", "barrier.cluster.wait",
      "barrier.cluster.sync"): cluster,
     ("elect.sync",): value("elect.sync", LANE == 0),
+    ("elect.sync.members",): value("elect.sync.members", LANE == 0, (1 << 32) - 1),
     ("mapa",): value("mapa", 16, 16, 0),
     ("ex2.approx",): value("ex2.approx", np.float32(8), np.float32(3)),
     ("lg2.approx",): value("lg2.approx", np.float32(3), np.float32(8)),
@@ -689,7 +690,7 @@ PROGRAMS: dict[tuple[str, ...], Callable[[RunningWarp], Any]] = {
      "tcgen05.fence.after_thread_sync", "fence.proxy.async", "tcgen05.commit.multicast"): mma,
 }  # fmt: skip
 ELSEWHERE = re.compile(
-    r"tcgen05\.shift|wgmma\..*|mma\.(sync.*|sp)|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|ws|.*masked).*|cp)"
+    r"tcgen05\.shift|wgmma\..*|mma\.(sync.*|sp)|(ld|st)matrix(\.\w+)?|tcgen05\.(mma\.(a_in_tmem|block_scale|sparse|ws|.*masked).*|cp)"
     r"|(atom|red)\.registers|atom\.(exch|cas)\.b128|tensormap\..*|mbarrier\.arrive_drop.*|printf|func_call"
 )
 """Instructions that tests of their own execute: they need registers of a kernel, or all lanes of tensor memory."""

@@ -18,6 +18,12 @@ from .syntax import Instruction as PtxInstruction
 _MAP = DataType("tensormap")
 _TENSOR_COPY = ("cp", "async", "bulk", "tensor")
 _POLICY = "L2::cache_hint"
+_STATIONARY = ("tcgen05", "mma", "ws")
+_COMPLETE_TX = ("mbarrier", "complete_tx")
+_SPACES: Mapping[tuple[str, ...], tuple[int, str]] = {
+    ("tcgen05", "commit"): (4, "shared::cluster"), ("tcgen05", "alloc"): (-1, "shared::cta"),
+}  # fmt: skip
+"""Instructions that take generic addresses too, with the state space that the table has for them, and its place."""
 _IN_SHARED = (OperandKind.SHARED, OperandKind.MBARRIER)
 _POINTERS = (*_IN_SHARED, OperandKind.GLOBAL, OperandKind.MEMORY)
 
@@ -58,6 +64,8 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
     operands = instruction.operands
     if _POLICY in words:
         words, operands = tuple(word for word in words if word != _POLICY), operands[:-1]
+    if words[:3] == _STATIONARY and isinstance(operands[-1], Register) and len(operands) == 5:
+        operands = (*operands, Immediate(0))  # the mask of zero columns may be absent
     given = _slots(operands)
     why = ""
     for form in _forms(words):
@@ -80,11 +88,19 @@ def call_entry(context: Context, instruction: PtxInstruction) -> bool:
 def _in_order(words: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, object]]:
     """Return an opcode as the table spells it, with modifiers that the opcode implies.
 
-    The load mode of a tensor copy may stand before the state spaces, and the multicast of tcgen05.cp before its shape.
-    Kinds of block scaling may leave out their number of factors, or name the size of a block.
+    The load mode of a tensor copy may stand before the state spaces, its group of CTAs anywhere, and the multicast of
+    tcgen05.cp before its shape. Kinds of block scaling may leave out their number of factors, or name the size of a
+    block. Collectors keep matrices for later MMAs, and change no result.
     """
-    if words[:4] == _TENSOR_COPY and words[5].startswith("tile"):
-        return (*words[:5], *words[6:8], words[5], *words[8:]), {}
+    if words[:4] == _TENSOR_COPY:
+        return _of_tensor(words), {}
+    if words[:2] == ("tcgen05", "mma"):
+        words = tuple(word for word in words if not word.startswith("collector::"))
+    if words[:2] in _SPACES and not any(word.startswith("shared") for word in words):
+        place, space = _SPACES[words[:2]]
+        return (*words[:place], space, *words[place:]), {}
+    if words[:2] == _COMPLETE_TX:  # the scope and the space do not matter: it releases nothing
+        return (*_COMPLETE_TX, "relaxed", "cluster", "shared::cluster", "b64"), {}
     if words[:2] == ("tcgen05", "cp") and words[3].startswith("warpx"):
         return (*words[:3], *words[4:5], words[3], *words[5:]), {}
     if "block_scale" not in words:
@@ -97,6 +113,18 @@ def _in_order(words: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, obj
     vec = {"block16": "scale_vec::4X", "block32": "scale_vec::2X"}.get(found, found)
     place = rest.index("block_scale") + 1
     return (*rest[:place], vec, *rest[place:]), {}
+
+
+def _of_tensor(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the opcode of a tensor copy as the table spells it.
+
+    An mbarrier of cta_group::1 is that of the CTA that copies, which is the default.
+    """
+    group = tuple(word for word in words if word.startswith("cta_group::") and word != "cta_group::1")
+    words = tuple(word for word in words if not word.startswith("cta_group::"))
+    if words[5].startswith("tile"):
+        words = (*words[:5], *words[6:8], words[5], *words[8:])
+    return (*words, *group)
 
 
 def _slots(operands: Sequence[Operand]) -> list[Operand]:
@@ -207,6 +235,10 @@ def _value(
 ) -> Any:
     """Convert an operand to the form that the table entry expects."""
     kind = wanted.kind
+    if kind is OperandKind.REGISTERS and isinstance(operand, Register) and wanted.access is Access.READ:
+        copy = context.temporary(DataType("uint32"), 1)
+        context.emit(BufferStore(copy, (const(0),), context.read(operand, copy.dtype), span=context.span))
+        return copy.data
     if kind is OperandKind.REGISTERS:
         items = operand.items if isinstance(operand, Vector) else (operand,)
         return _gathered(context, context.pointers(items), entry, wanted.access)

@@ -261,8 +261,8 @@ def _typed(instruction: Instruction) -> Iterator[tuple[Operand, str]]:
     """Yield the operands of an instruction whose type it implies, with that type."""
     words, operands = instruction.opcode, instruction.operands
     name, kind = words[0], words[-1]
-    if name == "wgmma" and len(words) > 5:
-        yield from ((operand, words[5]) for operand in operands[:1])
+    if name == "wgmma" and "aligned" in words[:-2]:
+        yield from ((operand, words[words.index("aligned") + 2]) for operand in operands[:1])
     elif name == "mma":
         yield from zip(operands, words[-4:], strict=False)
     elif name == "slct" and len(words) > 2:

@@ -1,18 +1,20 @@
 """cp.async: small copies per thread, in groups that the thread waits for (PTX ISA: "cp.async").
 
-The copies of one warp between two commits form one agent: until the wait, they are an unordered read of global memory
-and an unordered write of shared memory. Bytes move as late as this allows.
+Each copy of a warp has one agent: until the wait, it is an unordered read of global memory and an unordered write of
+shared memory. Bytes move as late as this allows. Groups are those of each thread: where lanes commit or wait apart, a
+copy is split into the part that is complete and the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from tirx_mini.ir import Span
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 
 from ..facts import Fact, Fault
-from ..machine import OFFSET_MASK, WINDOW_BITS, BarrierUse, Mbarrier, Signal, Warp
+from ..machine import LANES, OFFSET_MASK, WINDOW_BITS, BarrierUse, Mask, Mbarrier, Signal, Warp
 from ..ordering import Actor, Agent, Operation, Proxy, Segment
 
 
@@ -44,19 +46,37 @@ class Copy:
     """The cp.async of a warp that were issued together.
 
     done: the completion time, in cycles. items: the destinations, and sources: the items of `memory` read until then,
-    in units of `nbytes`. owners: the lane of each (`Actor.lanes`). sizes: the number of copied bytes of each, with
-    zeros after them; None for all.
+    in units of `nbytes`. source: the segment that records these reads. mask: the lanes, one for each item. groups: the
+    number of commits before, of each lane or of all. sizes: the number of copied bytes of each, with zeros after them;
+    None for all.
     """
 
-    agent: Agent
+    actor: Actor
     done: float
     items: np.ndarray
     memory: np.ndarray
     sources: np.ndarray
+    source: Segment | None
     nbytes: int
-    owners: np.ndarray
-    span: Span | None
+    mask: Mask
+    groups: np.ndarray | int
     sizes: np.ndarray | None = None
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of these accesses."""
+        assert isinstance(self.actor.agent, Agent)
+        return self.actor.agent
+
+    def of(self, chosen: np.ndarray, actor: Actor) -> Copy:
+        """Return the part of some items, as accesses of `actor`."""
+        mask = Mask.of(sum(1 << int(lane) for lane in self.mask.lanes[chosen]))
+        groups = self.groups if isinstance(self.groups, int) else self.groups[chosen]
+        sizes = None if self.sizes is None else self.sizes[chosen]
+        items, sources = self.items[chosen], self.sources[chosen]
+        return replace(
+            self, actor=actor, items=items, sources=sources, mask=mask, groups=groups, sizes=sizes
+        )  # fmt: skip
 
 
 def _of_lanes(value: object, lanes: np.ndarray) -> np.ndarray:
@@ -67,11 +87,17 @@ def _of_lanes(value: object, lanes: np.ndarray) -> np.ndarray:
 
 
 class CpAsyncGroups:
-    """The cp.async operations of one warp: the open group and the committed ones."""
+    """The cp.async operations of one warp.
+
+    While all commits are those of the same lanes, which include the lanes of all copies, their number is one; else each
+    lane has its own.
+    """
 
     def __init__(self) -> None:
-        self._open: list[Copy] = []
-        self._groups: list[list[Copy]] = []
+        self._copies: list[Copy] = []
+        self._committing: Mask | None = None
+        self._count = 0
+        self._counts: np.ndarray | None = None
 
     def copy(self, w: Warp, dst: object, src: object, nbytes: int, size: object = None) -> None:
         """Issue a copy of `nbytes` bytes for each active thread; bytes from `size` on, if given, are zero-filled.
@@ -118,9 +144,8 @@ class CpAsyncGroups:
         memory = cta.cluster.values.of(w.gpu.memory.view, buffer.slot, nbytes)
         if memory is None:
             memory = w.gpu.memory.bytes[buffer.slot]
-        self._open.append(
-            Copy(agent, done, offsets // nbytes, memory, places // nbytes, nbytes, w.mask.owners, w.span, sizes)
-        )
+        items, read, groups = offsets // nbytes, places // nbytes, self._groups(w.mask)
+        self._copies.append(Copy(actor, done, items, memory, read, segment, nbytes, w.mask, groups, sizes))
 
     def _fill(self, w: Warp, targets: np.ndarray, nbytes: int) -> None:
         """Issue a zero-filling copy, which reads nothing."""
@@ -135,21 +160,82 @@ class CpAsyncGroups:
         cta.smem.shadow.write_items(offsets, nbytes, actor)
         zeros = np.zeros_like(cta.smem.view(nbytes)[:1])
         places = np.zeros(len(offsets), np.int64)
-        self._open.append(Copy(agent, w.time, offsets // nbytes, zeros, places, nbytes, w.mask.owners, w.span))
+        items, groups = offsets // nbytes, self._groups(w.mask)
+        self._copies.append(Copy(actor, w.time, items, zeros, places, None, nbytes, w.mask, groups))
 
-    def commit(self) -> None:
+    def _groups(self, mask: Mask) -> np.ndarray | int:
+        """Return the number of commits before a copy, of each lane or of all."""
+        if self._counts is None and self._committing is not None and mask.word & ~self._committing.word:
+            self._diverge()
+        return self._count if self._counts is None else self._counts[mask.lanes]
+
+    def _diverge(self) -> None:
+        """Count the commits of each lane from here on."""
+        lanes = self._committing.bits if self._committing is not None else np.zeros(LANES, bool)
+        self._counts = np.where(lanes, self._count, 0)
+
+    def commit(self, w: Warp) -> None:
         """Execute cp.async.commit_group."""
-        self._groups.append(self._open)
-        self._open = []
+        if self._committing is None:
+            self._committing = w.mask
+            if any(copy.mask.word & ~w.mask.word for copy in self._copies):
+                self._diverge()
+        elif self._counts is None and w.mask.word != self._committing.word:
+            self._diverge()
+        if self._counts is None:
+            self._count += 1
+        else:
+            self._counts[w.mask.lanes] += 1
 
     def wait(self, w: Warp, count: int) -> None:
-        """Execute cp.async.wait_group: complete all groups but the `count` most recent."""
-        while len(self._groups) > count:
-            for copy in self._groups.pop(0):
-                self._land(w, copy)
-                w.agent.acquire_epoch(copy.agent.index, copy.agent.epoch)
-                self._hand_over(w, copy)
-                w.time = max(w.time, copy.done)
+        """Execute cp.async.wait_group: complete all groups of each thread but its `count` most recent."""
+        for copy in self._taken(w, self._due(w, count)):
+            self._land(w, copy)
+            w.agent.acquire_epoch(copy.agent.index, copy.agent.epoch)
+            self._hand_over(w, copy)
+            w.time = max(w.time, copy.done)
+
+    def _due(self, w: Warp, count: int) -> list[np.ndarray | bool]:
+        """Return which items of the copies are in groups that the active lanes wait for."""
+        counts, committing = self._counts, self._committing
+        if committing is None:
+            return [False] * len(self._copies)
+        if counts is None and not committing.word & ~w.mask.word:
+            return [copy.groups < self._count - count for copy in self._copies]
+        if counts is None:
+            return [w.mask.bits[copy.mask.lanes] & (copy.groups < self._count - count) for copy in self._copies]
+        lanes = [copy.mask.lanes for copy in self._copies]
+        return [
+            w.mask.bits[its] & (copy.groups < counts[its] - count)
+            for its, copy in zip(lanes, self._copies, strict=True)
+        ]  # fmt: skip
+
+    def _taken(self, w: Warp, due: Sequence[np.ndarray | bool]) -> list[Copy]:
+        """Remove what is due from the copies, and return it."""
+        taken: list[Copy] = []
+        left: list[Copy] = []
+        for copy, items in zip(self._copies, due, strict=True):
+            if np.all(items):
+                taken.append(copy)
+            elif not np.any(items):
+                left.append(copy)
+            else:
+                chosen = np.asarray(items)
+                taken.append(copy.of(chosen, copy.actor))
+                left.append(self._rest(w, copy, ~chosen))
+        self._copies = left
+        return taken
+
+    @staticmethod
+    def _rest(w: Warp, copy: Copy, chosen: np.ndarray) -> Copy:
+        """Return the items of a copy that other lanes still wait for, as accesses of an agent of their own."""
+        cluster, of = w.cta.cluster, copy.actor
+        agent = cluster.causality.fork(copy.agent, "cp.async")
+        rest = copy.of(chosen, Actor(agent, of.cluster, of.proxy, of.operation, of.role, of.span, of.time))
+        if copy.source is not None:
+            cluster.values.apply(_read, copy.source, rest.sources * copy.nbytes, copy.nbytes, rest.actor)
+        w.cta.smem.shadow.write_items(rest.items * copy.nbytes, copy.nbytes, rest.actor)
+        return rest
 
     @staticmethod
     def _hand_over(w: Warp, copy: Copy) -> None:
@@ -161,7 +247,7 @@ class CpAsyncGroups:
         if first.min() < segment.start or first.max() >= segment.stop:
             return
         actor = w.stores
-        actor.span, actor.time, actor.lanes = copy.span, w.time, copy.owners[:, None]
+        actor.span, actor.time, actor.lanes = copy.actor.span, w.time, copy.mask.owners[:, None]
         actor.operation = Operation.CP_ASYNC
         w.agent.scattered = True
         granules = (first - segment.start) // segment.granule
@@ -180,7 +266,7 @@ class CpAsyncGroups:
             return
         if more:
             barrier.pending += w.mask.count
-        copies = [copy for group in [*self._groups, self._open] for copy in group]
+        copies = self._taken(w, [w.mask.bits[copy.mask.lanes] for copy in self._copies])
         causality = w.cta.cluster.causality
         agent = causality.fork(w.agent, "cp.async arrival")  # separate from the thread's accesses
         released = causality.transient_clock()
@@ -190,8 +276,6 @@ class CpAsyncGroups:
             self._land(w, copy)
             released.release_epoch(copy.agent.index, copy.agent.epoch)
             done = max(done, copy.done)
-        self._groups = [[] for _ in self._groups]
-        self._open = []
         released.release_past(w.agent)
         for _ in range(w.mask.count):
             by = (Signal.CP_ASYNC, w.place, w.span)

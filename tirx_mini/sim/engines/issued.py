@@ -23,8 +23,8 @@ class Mma:
     pipe: of its warp. pipeline: the key of MMAs that execute in order. issued: the epoch of the warp at the issue.
     column, lane: the start of the accumulator. kept: the treatment of its old contents. a, b: operand layouts,
     interned; a_start, b_start: their addresses, in bytes of shared memory, or an address in tensor memory. previous:
-    the preceding MMA of its pipeline, until that is executed. timed, done: whether the tensor core has begun it, and
-    executed it.
+    the preceding MMA of its pipeline, until that is executed. metadata: the address of that of a sparse A. timed, done:
+    whether the tensor core has begun it, and executed it.
     """
 
     pipe: Pipe
@@ -47,13 +47,14 @@ class Mma:
     scales: BlockScales | None = None
     lane: int = 0
     kept: Kept = PLAIN
+    metadata: int | None = None
     timed: bool = False
     done: bool = False
 
     @cached_property
     def plain(self) -> bool:
         """Return whether the MMA adds its product to the whole accumulator, or overwrites it."""
-        return self.scales is None and self.kept == PLAIN
+        return self.scales is None and self.kept == PLAIN and self.shape.selector is None
 
     def continues(self, first: Mma) -> bool:
         """Return whether this MMA can be merged into one product with the MMAs from `first` on."""

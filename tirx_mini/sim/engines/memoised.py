@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
-from tirx_mini.isa import PLAIN, TmemOperand
+from tirx_mini.isa import TmemOperand
 
 from ..machine import Warp
 from .issued import Burst, Issued, Known, Mma, Pipe, Series
@@ -33,7 +33,7 @@ class MemoisedSeries:
         key, self._watched = self._watched, None
         if key is None:
             return
-        mmas = tuple(mma for mma in issued if isinstance(mma, Mma) and mma.scales is None and mma.kept == PLAIN)
+        mmas = tuple(mma for mma in issued if isinstance(mma, Mma) and mma.plain)
         first = mmas[0] if mmas else None
         alike = first is not None and all(mma.pipeline == first.pipeline for mma in mmas)
         if first is None or not alike or len(mmas) < len(issued) or isinstance(first.a, TmemOperand):
@@ -87,5 +87,5 @@ class MemoisedBursts:
         mmas = [mma for mma in issued if isinstance(mma, Mma)]
         if mmas and len(mmas) == len(issued):
             steps = tuple((mma.time - begin, *self._step(mma)) for mma in mmas)
-            flops = sum(2.0 * mma.shape.m * mma.shape.n * mma.shape.depth for mma in mmas)
+            flops = sum(mma.shape.flops for mma in mmas)
             self._known[key] = Known(steps, w.time - begin, flops, mmas[0].cta_group, w.span, self._fill(mmas[-1]))

@@ -23,7 +23,7 @@ def arithmetic(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int) -> f
 
     In one CTA, 64 rows take as long as 128; in a pair, they fill the tensor core.
     """
-    rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
+    rows, width = shape.m // cta_group, shape.held("a") * shape.a.itemsize
     if cta_group == 1:
         return max(128, rows) * shape.n * width / spec.tensor_flops_per_cycle
     return max(spec.pair_mma_cycles, rows * shape.n * width / spec.tensor_flops_per_cycle)
@@ -35,9 +35,9 @@ def operand_bytes(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a
     An MMA reads its rows of A and its rows of B. In a pair, each SM reads its half of B and sends it to the other one,
     which delays the rows of A.
     """
-    rows, width = shape.m // cta_group, shape.depth * shape.a.itemsize
+    rows = shape.m // cta_group
     read = 0.0 if a_in_tmem else rows * (1.0 if cta_group == 1 else 1.0 + spec.pair_read_share)
-    return (read + shape.n / cta_group) * width
+    return read * shape.held("a") * shape.a.itemsize + shape.n / cta_group * shape.depth * shape.b.itemsize
 
 
 def latency(spec: GpuSpec, last: Issued) -> float:
@@ -62,7 +62,7 @@ def fill(spec: GpuSpec, shape: InstructionDescriptor, cta_group: int, a_in_tmem:
     """
     rows = 0 if a_in_tmem else shape.m // cta_group
     reading = operand_bytes(spec, shape, cta_group, a_in_tmem) / spec.smem_bytes_per_cycle
-    first = rows * shape.depth * shape.a.itemsize / spec.smem_bytes_per_cycle
+    first = rows * shape.held("a") * shape.a.itemsize / spec.smem_bytes_per_cycle
     return first - max(0.0, reading - arithmetic(spec, shape, cta_group))
 
 

@@ -6,6 +6,8 @@ from functools import cache
 
 import numpy as np
 
+from ..machine import numpy_dtype
+
 
 def to_float(values: np.ndarray, dtype: str) -> np.ndarray:
     """Convert operand values to float32; tf32 keeps the upper 19 bits."""
@@ -26,6 +28,18 @@ def fp4_values(chunks: np.ndarray) -> np.ndarray:
     """Unpack elements of 4 bits, two in a byte, the lower half first. chunks: 16-byte items [rows, chunks]."""
     packed = np.ascontiguousarray(chunks).view(np.uint8).reshape(len(chunks), -1)
     return FP4[np.stack([packed & 15, packed >> 4], axis=-1).reshape(len(chunks), -1)]
+
+
+def padded_values(chunks: np.ndarray, dtype: str, bits: int) -> np.ndarray:
+    """Unpack the 16 elements of `bits` bits at the beginning of each 16 bytes, the lowest bits first.
+
+    chunks: 16-byte items [rows, chunks].
+    """
+    rows = len(chunks)
+    held = np.ascontiguousarray(chunks).view(np.uint8).reshape(rows, -1, 16)[..., : 2 * bits]
+    each = np.unpackbits(np.ascontiguousarray(held), axis=-1, bitorder="little").reshape(rows, -1, bits)
+    codes = np.packbits(each, axis=-1, bitorder="little").reshape(rows, -1)
+    return codes.view(numpy_dtype(dtype)).astype(np.float32)
 
 
 @cache

@@ -15,7 +15,7 @@ from tirx_mini.records import dataclass, replace
 from ..facts import Fact, Fault, Origin
 from ..machine import BatchedSharedMemory, Probe, SharedMemory, TensorMemory, numpy_dtype
 from ..ordering import Actor, Unequal
-from .numbers import fp4_values, to_float
+from .numbers import fp4_values, padded_values, to_float
 from .submatrix import Submatrix, below
 from .tensor_map import BatchedBox, LoadedBox
 
@@ -121,7 +121,7 @@ class Operands:
         pattern, base = place.pattern, place.base
         if self._probe is not None:
             self._probe.read(smem, place.low, place.high)
-        if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1:
+        if smem.boxes and pattern.dense and not pattern.mn_major and fmt.itemsize >= 1 and not fmt.bits:
             loaded = self._loaded(smem, place, fmt.dtype)
             if loaded is not None:
                 return loaded
@@ -131,7 +131,12 @@ class Operands:
             smem.shadow.read_items(pattern.items.reshape(-1) * 16 + base, 16, actor)
         items = smem.near(CHUNK, base + pattern.low, base + pattern.high)
         chunks = items[pattern.items + base // CHUNK]
-        values = fp4_values(chunks) if fmt.itemsize < 1 else to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
+        if fmt.bits:
+            values = padded_values(chunks, fmt.dtype, fmt.bits)
+        elif fmt.itemsize < 1:
+            values = fp4_values(chunks)
+        else:
+            values = to_float(chunks.view(numpy_dtype(fmt.dtype)), fmt.dtype)
         return Submatrix.whole(values.T if pattern.mn_major else values)
 
     def read_each(
@@ -146,7 +151,7 @@ class Operands:
             if len(found) == len(home.boxes):
                 return found
         pattern, fmt = place.pattern, getattr(group[0].shape, which)
-        if not pattern.dense or pattern.mn_major or fmt.itemsize < 1:
+        if not pattern.dense or pattern.mn_major or fmt.itemsize < 1 or fmt.bits:
             raise Unequal
         blocks: list[Submatrix] = []
         wide = _boxes_at(smem, place.low, place.high, BatchedBox)
@@ -285,7 +290,7 @@ def make_pattern(mma: MatrixProduct, which: str, rows: int, offsets: Sequence[in
     fmt: Format = getattr(mma.shape, which)
     mn_major = mma.shape.transpose_a if which == "a" else mma.shape.transpose_b
     parts = [
-        operand_chunks(replace(layout, start=offset), rows, mma.shape.depth, fmt.itemsize, mn_major)
+        operand_chunks(replace(layout, start=offset), rows, mma.shape.held(which), fmt.itemsize, mn_major)
         for offset in offsets
     ]
     items = np.concatenate(parts, axis=0 if mn_major else 1) // 16

@@ -24,6 +24,11 @@ DEPTH = 512
 """The depth along K at which a pending sum is computed; longer products hold more memory without a gain in speed."""
 
 
+def multiply_exactly(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return left @ right.T of integers, computed exactly in float64; int32 wraps around."""
+    return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
+
+
 def multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return left @ right.T."""
     return left @ right.T

@@ -44,6 +44,7 @@ from .memoised import MemoisedBursts, MemoisedSeries
 from .mma_time import fill_of, latency, steps_of
 from .operands import Operands, read_tmem, scaled
 from .scaled import multiply_scaled
+from .sparse import expanded
 from .submatrix import Submatrix, below
 from .sums import accumulate_tmem, multiply
 from .tcgen05_facts import CommitAtExit, CommitOfOtherThread, MmaAtExit
@@ -93,6 +94,7 @@ class TensorCores:
         cta_group: int,
         scales: BlockScales | None = None,
         kept: Kept = PLAIN,
+        metadata: int | None = None,
     ) -> None:
         """Issue an MMA with its accumulator at the address `d`.
 
@@ -113,7 +115,7 @@ class TensorCores:
         mma = Mma(
             pipe, pipeline, d & 0xFFFF, a, a_start, b, b_start, shape, accumulate, cta_group, snapshot, issue,
             agent.epoch, w.time, w.place, w.span, None if previous is None or previous.done else previous, scales,
-            d >> 16, kept,
+            d >> 16, kept, metadata,
         )  # fmt: skip
         last[pipeline] = mma
         pipe.elected = w.mask.elected
@@ -367,7 +369,7 @@ class TensorCores:
         if not all(c.alive for c in ctas):
             self.gpu.facts.record(MmaAtExit(Origin(role, role, cta.name, mma.span)))
             return
-        self.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(group))
+        self.gpu.count("flops", shape.flops * len(group))
         if not cta.cluster.values.apply(self._carry_out, group, by, ctas) and by is None:
             self._check_operands(group, ctas)  # of a repeated group, they have been in shared memory before
 
@@ -407,6 +409,7 @@ class TensorCores:
             a = [[Submatrix.whole(each) for each in rows_in_tmem(words, shape, parts, mma.lane)] for words in in_tmem]
         else:
             a = [[read(c.smem, group, "a", rows, actor, known)] * parts for c in ctas]
+        a = expanded(a, mma, ctas, actor)
         b = [read(c.smem, group, "b", columns, actor, known) for c in ctas]
         right = b[0] if len(b) == 1 else below(b)
         return a, Submatrix.whole(-right.values) if shape.negate_a != shape.negate_b else right

@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.isa import FRAGMENT_REGISTERS, WgmmaProduct
 
@@ -25,10 +23,10 @@ from ..timing import Flow
 from .batched import multiply_registers_each
 from .operands import Operands, scaled
 from .submatrix import Submatrix
-from .sums import accumulate_registers, fragments, multiply
+from .sums import accumulate_registers, fragments, multiply, multiply_exactly
 from .tile_reads import TileReads
 from .wgmma_facts import MissingWgmmaFence, WarpgroupTooSmall, WgmmaAtExit, WgmmasDiffer, WgmmaWait
-from .wgmma_group import Group, Issued, Series, Work, from_registers, work_of
+from .wgmma_group import Group, Issued, Series, Work, expanded, from_registers, work_of
 
 
 class Warpgroup:
@@ -212,7 +210,7 @@ class Warpgroup:
         mmas = [group.parts[0][position] for position in batch]
         mma = mmas[0]
         shape = mma.shape
-        self.cta.gpu.count("flops", 2.0 * shape.m * shape.n * shape.depth * len(batch))
+        self.cta.gpu.count("flops", shape.flops * len(batch))
         actor = self.cta.cluster.order.of(self._actor, group, mma, batch[0]) or self._anyone
         known = (id(group.series), batch[0]) if group.series is not None else None
         registers = [group.parts[warp][batch[0]].registers for warp in range(WARPGROUP_WARPS)]
@@ -225,6 +223,8 @@ class Warpgroup:
             left = Submatrix.whole(from_registers(group, batch))
         else:
             left = self._operands.read(smem, mmas, "a", shape.m, actor, known)
+        if shape.selector is not None:
+            left = Submatrix.whole(expanded(left.values, group, batch[0], shape.selector))
         right = scaled(
             self._operands.read(smem, mmas, "b", shape.n, actor, known), self.cta.gpu.probe, self.cta, self.number
         )
@@ -235,9 +235,8 @@ class Warpgroup:
             for each, values in zip(registers, fragments(multiply(left.values, right.values)), strict=True):
                 each.accumulate_halves(values, mma.accumulate)
             return
-        for each, values in zip(registers, fragments(_exact(left.values, right.values)), strict=True):
+        for each, values in zip(registers, fragments(multiply_exactly(left.values, right.values)), strict=True):
             each.accumulate(values, mma.accumulate)
-
 
     def _actor(self, group: Group, mma: Issued, position: int) -> Actor:
         """Return the actor of an MMA, which follows everything that happens before its issue in each warp."""
@@ -276,14 +275,16 @@ class WarpWgmma:
         """Execute wgmma.fence."""
         self._warp.register_fences += 1
 
-    def issue(self, d: Registers, product: WgmmaProduct, a: Registers | None = None) -> None:
+    def issue(
+        self, d: Registers, product: WgmmaProduct, a: Registers | None = None, e: Registers | None = None
+    ) -> None:
         """Execute wgmma.mma_async."""
         w = self._warp
         if not self._whole:
             raise Fault(WarpgroupTooSmall(w.origin, len(w.cta.warps)))
         issued = Issued(w, d, product, a)
         words = product.registers
-        if not self._values.apply(self._lend, issued, d, a):
+        if not self._values.apply(self._lend, issued, d, a, e):
             d.check_inside(words)
             if a is not None:
                 a.check_inside(FRAGMENT_REGISTERS)
@@ -296,8 +297,8 @@ class WarpWgmma:
             self._begun = w.time
         self._open.append(issued)
 
-    def _lend(self, issued: Issued, d: Registers, a: Registers | None) -> None:
-        """Lend the registers of an MMA to the tensor core."""
+    def _lend(self, issued: Issued, d: Registers, a: Registers | None, e: Registers | None) -> None:
+        """Lend the registers of an MMA to the tensor core, besides the metadata, which it reads at once."""
         words, span = issued.product.registers, self._warp.span
         if issued.product.accumulate:
             d.check_defined(words)
@@ -307,6 +308,9 @@ class WarpWgmma:
             a.check_defined(FRAGMENT_REGISTERS)
             issued.fragment = a.values(FRAGMENT_REGISTERS)
             issued.source_flight = a.lend(FRAGMENT_REGISTERS, span)
+        if e is not None:
+            e.check_defined(1)
+            issued.metadata = e.values(1)[0]
 
     def again(self, key: Hashable, arrays: tuple[RegisterArray, ...]) -> bool:
         """Issue a memoised series of MMAs at once; without an entry, let `learn` record the next ones.
@@ -434,11 +438,6 @@ class WarpWgmma:
         if left:
             w = self._warp
             w.gpu.facts.record(WgmmaAtExit(Origin(w.role, w.place, w.cta.name, left[0].span)))
-
-
-def _exact(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return left @ right.T of integers, computed exactly in float64; int32 wraps around."""
-    return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64).astype(np.int32)
 
 
 def _is_sourced(series: Series) -> bool:

@@ -13,7 +13,7 @@ from tirx_mini.ir import Span
 from tirx_mini.isa import InstructionDescriptor, SmemDescriptor, WgmmaProduct
 from tirx_mini.records import dataclass
 
-from ..machine import Flight, Registers, Warp, numpy_dtype
+from ..machine import Flight, Registers, Warp, numpy_dtype, unpacked
 from .numbers import to_float
 
 
@@ -21,12 +21,12 @@ class Issued:
     """A wgmma as one warp issued it. index: of the first accumulator register. clocks: of the warp at the issue.
 
     source: the registers that hold matrix A, if it is not in shared memory. fragment: their contents at the issue, as
-    uint32[4, 32].
+    uint32[4, 32]. metadata: that of a sparse A, uint32[32].
     """
 
     __slots__ = (
-        "clocks", "flight", "fragment", "index", "product", "registers", "role", "source", "source_flight", "span",
-        "time",
+        "clocks", "flight", "fragment", "index", "metadata", "product", "registers", "role", "source", "source_flight",
+        "span", "time",
     )  # fmt: skip
 
     def __init__(
@@ -37,6 +37,7 @@ class Issued:
         self.source = source
         self.source_flight: Flight | None = None
         self.fragment: np.ndarray | None = None
+        self.metadata: np.ndarray | None = None
         self.index = registers.index
         self.product = product
         self.time = w.time
@@ -88,6 +89,7 @@ class Issued:
         return (
             mine.accumulate
             and mine.shape.d != "float16"  # sums are rounded after each MMA
+            and mine.shape.selector is None  # each has metadata of its own
             and self.index == first.index
             and self.registers.array is first.registers.array
             and mine.shape is other.shape
@@ -137,8 +139,8 @@ class Series:
 
     @property
     def sourced(self) -> bool:
-        """Return whether an MMA takes its matrix A from registers."""
-        return any(mma.source is not None for mma in self.mmas)
+        """Return whether an MMA takes its matrix A, or the metadata of a sparse A, from registers."""
+        return any(mma.source is not None or mma.shape.selector is not None for mma in self.mmas)
 
 
 @dataclass(eq=False, slots=True)
@@ -160,21 +162,20 @@ class Group:
 def work_of(mmas: Sequence[Issued], spec: GpuSpec) -> Work:
     """Return the total work of several MMAs."""
     shapes = [mma.shape for mma in mmas]
-    flops = sum(2.0 * shape.m * shape.n * shape.depth for shape in shapes)
+    flops = sum(shape.flops for shape in shapes)
     return Work(sum(map(_operand_bytes, mmas)), sum(_cycles(shape, spec) for shape in shapes), flops)
 
 
 def _cycles(shape: InstructionDescriptor, spec: GpuSpec) -> float:
     """Return the cycles that an MMA occupies the SM's tensor cores."""
-    depth_bytes = shape.depth * shape.a.itemsize
-    return 2 * shape.m * shape.n * depth_bytes / 2 / spec.tensor_flops_per_cycle
+    return shape.flops * shape.a.itemsize / 2 / spec.tensor_flops_per_cycle
 
 
 def _operand_bytes(mma: Issued) -> float:
     """Return the operand bytes that an MMA reads from shared memory."""
     shape = mma.shape
-    rows = shape.n if mma.product.a is None else shape.m + shape.n
-    return rows * shape.depth * shape.a.itemsize
+    rows = 0 if mma.product.a is None else shape.m
+    return (rows * shape.held("a") + shape.n * shape.depth) * shape.a.itemsize
 
 
 def matrix_a(fragments: Sequence[np.ndarray]) -> np.ndarray:
@@ -196,3 +197,12 @@ def from_registers(group: Group, batch: Sequence[int]) -> np.ndarray:
         fragments = [group.parts[warp][position].fragment for warp in range(WARPGROUP_WARPS)]
         parts.append(matrix_a([fragment for fragment in fragments if fragment is not None]))
     return to_float(np.concatenate(parts, axis=1).view(numpy_dtype(fmt.dtype)), fmt.dtype)
+
+
+def expanded(packed: np.ndarray, group: Group, position: int, selector: int) -> np.ndarray:
+    """Return the sparse matrix A of an MMA, with zeros: float32[64, K]. packed: its elements, float32[64, K / 2]."""
+    parts = [group.parts[warp][position] for warp in range(WARPGROUP_WARPS)]
+    each = np.split(packed, WARPGROUP_WARPS)
+    width = int(parts[0].shape.a.itemsize)
+    words = [np.zeros(0) if part.metadata is None else part.metadata for part in parts]
+    return np.concatenate([unpacked(*rows, selector, width) for rows in zip(each, words, strict=True)])

@@ -99,6 +99,7 @@ from .register_pool import (
     WrongRegisterDirection,
 )
 from .registers import Flight, RegisterArray, Registers, ScatteredRegisters, UniformArray
+from .sparse import in_tensor_memory, metadata_columns, unpacked
 from .unchecked import PartMbarrier, UncheckedMbarrier
 from .units import issue
 from .warp import RunningWarp
@@ -129,5 +130,6 @@ __all__ = [
     "UninitialisedRegister", "UnorderedInit", "UnorderedPhases", "UnpairedClusterBarrier", "UnsynchronisedRegisters",
     "VALUES", "Values", "values_by_cluster", "Wait", "Warp", "WarpApart", "WideRegisters", "WIDTHS", "WINDOW_BITS",
     "warp_name", "WrongRegisterDirection",
-    "AccessBeforeStart", "ChunkTable", "GROUP_LANES", "RemoteAccessAtExit", "tile_of_buffer", "WrittenTile",
+    "AccessBeforeStart", "ChunkTable", "GROUP_LANES", "in_tensor_memory", "metadata_columns", "RemoteAccessAtExit",
+    "tile_of_buffer", "unpacked", "WrittenTile",
 ]  # fmt: skip

@@ -32,6 +32,27 @@ def spread(packed: np.ndarray, codes: np.ndarray, width: int) -> np.ndarray:
     return found.reshape(rows, -1)
 
 
+def metadata_columns(width: int) -> int:
+    """Return the columns of tensor memory that hold the metadata of one tcgen05.mma.sp. width: bytes of an element."""
+    return 2 if width == 1 else 1
+
+
+def in_tensor_memory(packed: np.ndarray, words: np.ndarray, width: int) -> np.ndarray:
+    """Return A [128, k] of the elements [128, k / 2], and of the metadata in tensor memory: uint32[128, columns].
+
+    Elements of 8 bits have the metadata of a row in its lane. Of others, 16 lanes hold 16 rows: the lower eight those
+    of the first four groups of a row, the upper eight those of the next; row r + 8 is in the upper half of the bits
+    (PTX ISA: "Layout of the Sparsity Metadata Matrix" for M = 128 and M = 256).
+    """
+    row, group = np.indices((len(packed), packed.shape[1] // (1 if width == 4 else 2)))
+    if width == 1:
+        lane, column, shift = row, group // 8, 4 * (group % 8)
+    else:
+        lane, column = row // 16 * 16 + row % 8 + 8 * (group // 4), 0
+        shift = 16 * (row // 8 % 2) + 4 * (group % 4)
+    return spread(packed, words[lane, column].astype(np.int64) >> shift & 15, width)
+
+
 @cache
 def _places(groups: int, selector: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the lane and the lowest bit of the metadata of each group, both int[16, groups]: seen on an H200.

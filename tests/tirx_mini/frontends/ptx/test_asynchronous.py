@@ -42,6 +42,17 @@ def test_a_read_before_the_wait_is_a_hazard_at_its_line() -> None:
     assert span is not None and "ld.shared" in entry("a b", READ + body, TILE).splitlines()[span.line - 1]
 
 
+@pytest.mark.parametrize(("count", "verdict"), [(0, "ok"), (1, "hazard")])
+def test_lanes_that_commit_apart_have_groups_of_their_own(count: int, verdict: str) -> None:
+    """The upper lanes commit a second, empty group, so that wait_group 1 completes the copies of these lanes only."""
+    data, out, report = copied(f"""cp.async.cg.shared.global [%r2], [%d2], 16; cp.async.commit_group;
+        setp.ge.u32 %p1, %r0, 16; @%p1 cp.async.commit_group; cp.async.wait_group {count};""" + COPY)
+    assert report.verdict == verdict, report
+    assert {finding.code for finding in report.findings} == ({"TX201"} if count else set())
+    np.testing.assert_array_equal(out.reshape(2, 256)[1], data.reshape(2, 256)[1])
+    assert (out[:256] == data[:256]).all() == (not count)
+
+
 _LOOPS = {
     "branches": """WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], 0; @%p2 bra DONE; bra WAIT; DONE:""",
     "negated": """WAIT: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p2, [%r4], 0, 10000; @!%p2 bra WAIT;""",
