@@ -11,6 +11,7 @@ import pytest
 from tests.browser import SCREEN
 
 from .fake import FakeServer
+from .pages import MOST
 from .recorded import SESSION, good, timeline_data
 
 
@@ -78,7 +79,9 @@ def play(browser: Any, node_modules: Path, kept: list[Any]) -> Iterator[Callable
 
 
 def new_page(browser: Any, **options: Any) -> Any:
-    return browser.new_context(**{"viewport": SCREEN, **options}).new_page()
+    page = browser.new_context(**{"viewport": SCREEN, **options}).new_page()
+    page.set_default_timeout(1000 * MOST)
+    return page
 
 
 def is_own(url: str, server: FakeServer) -> bool:
