@@ -17,6 +17,8 @@ import pytest
 WEB = Path(__file__).parents[1] / "web" / "timeline"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCREEN = {"width": 1280, "height": 720}
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe-core about colours that it applies by default."""
 
 
 def missing(what: str) -> None:
@@ -56,10 +58,14 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-def violations(page: Any, axe: str) -> list[str]:
-    """What axe-core finds on a page, by its rules of every level and its best practices."""
+def violations(page: Any, axe: str, colours: bool = False) -> list[str]:
+    """What axe-core finds on a page, by its rules of every level and its best practices.
+
+    colours: by its rules about colours alone, for another scheme of a page that all of them were applied to.
+    """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(axe)
     # It describes each element that a rule was applied to, thousands of them, unless it reports violations alone.
-    found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
+    options = {"resultTypes": ["violations"], **({"runOnly": COLOURS} if colours else {})}
+    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
     return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]

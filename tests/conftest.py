@@ -90,11 +90,17 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Keep the garbage collector from scanning modules and tests again and again while they are made."""
+    """Keep the garbage collector from scanning modules and tests again and again, while they are made and afterwards.
+
+    It runs once in 10,000 new objects, in place of 700: most of what a test makes is freed without it.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.collect()  # the classes that `dataclass(slots=True)` replaces, say, are none of the tests' business
+        gc.freeze()
+        gc.set_threshold(10_000, 10, 10)
         gc.enable()
 
 

@@ -1,9 +1,9 @@
 """A part of the tests on every supported Python that is installed: ``python -m tools.interpreters``.
 
-`make test-all` runs everything on one Python. This runs, on each of the others, the tests of what depends most on
-Python itself (reading source, the IR, layouts, lowering), and then every reference kernel in the simulator. They need
-neither PyTorch nor the CUDA compiler, so the environments are small; they are kept in a folder of this one for the
-next time.
+`make test-all` runs everything on one Python. This runs, on each of the others, the short suite of what depends most on
+Python itself (reading source and its positions, printing and reading the IR, what is pickled between processes), and
+then every reference kernel in the simulator. They need neither PyTorch nor the CUDA compiler, so the environments are
+small; they are kept in a folder of this one for the next time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = tuple(f"tests/tirx_mini/{room}" for room in ("script", "ir", "layout", "lang", "passes"))
-"""The tests that are run; those marked `compiler` are left out."""
-NOT_NEEDED = ("modal", "torch", "cuda-", "nvidia-", "import-linter", "ipykernel", "nb", "playwright", "pyright", "ruff")
+TESTS = tuple(f"tests/tirx_mini/{name}" for name in ("script", "ir", "saved", "test_worker.py", "test_pool.py"))
+"""The folders and files whose tests are run; those marked `compiler`, and slow ones, are left out."""
+NOT_NEEDED = (
+    *("modal", "torch", "cuda-", "nvidia-", "import-linter", "ipykernel", "nb", "playwright", "pyright", "ruff"),
+    *("httpx", "llvmlite", "mkdocs", "starlette", "uvicorn"),
+)
 """How the names of the packages begin that these tests do without."""
 CLASSIFIER = "Programming Language :: Python :: "
 
@@ -44,7 +47,7 @@ def supported() -> tuple[str, ...]:
 
 
 def packages(version: str) -> list[str]:
-    """What `FOLDERS` need on Python `version`: the requirements of the project and its tests without `NOT_NEEDED`."""
+    """What `TESTS` need on Python `version`: the requirements of the project and its tests without `NOT_NEEDED`."""
     environment = {"python_version": version, "extra": "dev"}
     found = [Requirement(line) for line in metadata.requires("tirx_mini") or ()]
     return [
@@ -87,7 +90,7 @@ def environment(interpreter: Interpreter, folder: Path) -> Path:
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
     subprocess.run([interpreter.path, "-m", "venv", "--clear", folder], check=True)
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-qq", "--no-compile"]
     subprocess.run([*pip, "--constraint", pins, *needed], check=True)
     stamp.write_text(wanted, encoding="utf-8")
     return python
@@ -100,9 +103,9 @@ def check(interpreter: Interpreter, jobs: int) -> bool:
     except subprocess.CalledProcessError as error:
         print(f"{' '.join(map(str, error.cmd))} failed")
         return False
-    tests = ["-m", "pytest", "-q", f"--numprocesses={jobs}", "--kernels=kernels_ref", "-m", "not compiler", *FOLDERS]
+    tests = ["-m", "pytest", "-q", f"--numprocesses={jobs}", "--kernels=kernels_ref", "--short", "-m", "not compiler"]
     ladder = ["-m", "tirx_mini", "ladder", "--size", "512", "--jobs", str(jobs)]
-    return all(subprocess.run([python, *command], cwd=ROOT).returncode == 0 for command in (tests, ladder))
+    return all(subprocess.run([python, *command], cwd=ROOT).returncode == 0 for command in ([*tests, *TESTS], ladder))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.interpreters import FOLDERS, Interpreter, find, main, packages, supported
+from tools.interpreters import TESTS, Interpreter, find, main, packages, supported
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
@@ -50,7 +50,8 @@ def ci(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         folders = [str(tmp_path / name) for name in ("make", "chromium", "bwrap", "npm")]
         path = os.pathsep.join([*folders, os.environ["PATH"]])
         command = [tmp_path / "work" / ".ci" / "run"]
-        return subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+        variables = {**os.environ, "PATH": path, "PYTHON": "python3"}
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
     return run
 
@@ -72,6 +73,22 @@ def test_ci_makes_every_stage_and_fails_with_any_of_them(ci: Callable[..., subpr
     assert ci("install").returncode != 0
 
 
+@pytest.mark.skipif(os.name == "nt", reason="it is a shell script")
+def test_ci_takes_the_fastest_python_of_the_version_of_the_first(tmp_path: Path) -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (function,) = re.findall(r"(?ms)^fastest\(\) \{$.*?^\}$", script)
+    folders = [tmp_path / name for name in ("first", "fast", "slow", "older", "broken")]
+    saying = [("3.11", 0.2), ("3.11", 0.1), ("3.11", 0.3), ("3.10", 0.01), ("", 0)]  # of each, and how fast it is
+    for folder, (version, seconds) in zip(folders, saying, strict=True):
+        interpreter(folder / "python3", f'[ "$1" = -c ] && echo "{version}" || echo {seconds}')
+    path = os.pathsep.join(map(str, [*folders, "/usr/bin", "/bin"]))
+    real = f"{function}\nfastest"
+    said = subprocess.run(["bash", "-c", real], env={"PATH": path}, capture_output=True, text=True, check=True).stdout
+    assert said == f"{folders[1]}/python3\n"
+    times = [sys.executable, ROOT / ".ci" / "speed.py"]
+    assert 0 < float(subprocess.run(times, capture_output=True, text=True, check=True).stdout) < 60
+
+
 @pytest.mark.parametrize(
     "command",
     ["python -m venv .venv", 'pip install -c constraints.txt -e ".[dev]"', "pytest tests --kernels kernels_ref"],
@@ -88,10 +105,10 @@ def test_pre_commit_has_the_linter_that_is_pinned() -> None:
 
 
 def test_what_other_pythons_run_is_there_and_small() -> None:
-    assert all(any((ROOT / folder).glob("test_*.py")) for folder in FOLDERS)
+    assert all(path.is_file() or any(path.glob("test_*.py")) for path in (ROOT / each for each in TESTS))
     names = [re.split("[<>=]", package)[0] for package in packages("3.10")]
     assert {"numpy", "pytest", "tomli"} <= set(names)
-    assert {"torch", "cuda-core", "nvidia-cuda-nvrtc", "modal", "triton"}.isdisjoint(names)
+    assert {"torch", "cuda-core", "nvidia-cuda-nvrtc", "modal", "triton", "mkdocs-material"}.isdisjoint(names)
     assert not any(package.startswith("tomli") for package in packages("3.13"))
 
 

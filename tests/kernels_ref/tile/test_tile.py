@@ -23,7 +23,7 @@ from kernels_ref.tile import (
 from tirx_mini.tile_ir import interpreted, simulated
 
 GPUS = ("b200", "h100")
-SCHEDULES = 20
+SCHEDULES = 5
 HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
 
 

@@ -38,6 +38,8 @@ from tirx_mini.runtime import compile_cuda
 
 MANY = 6000
 """Forms of an instruction of which not all are assembled, but each two values of its modifiers."""
+FEW, TOGETHER = 20, 40
+"""The most forms of an instruction that shares a program, and the most instructions in one."""
 BLACKWELLS = ("sm_100a", "sm_103a")
 ARCHITECTURES = {70: "sm_75", 80: "sm_80", 90: "sm_90a", 100: "sm_100a"}
 """The architecture to compile for, by the first one with the instruction; NVRTC 13 starts at sm_75."""
@@ -169,19 +171,40 @@ def architectures(entry: Instruction) -> list[str]:
     return sorted({first, *BLACKWELLS}) if entry.exists_on(100) else [first]
 
 
+def programs() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each architecture with the names of instructions that one program calls.
+
+    Headers and the start of the compiler take most of the time of a small program, so `TOGETHER` instructions share it.
+    An instruction of many forms is alone in its program, and so is one with a `cta_group`.
+    """
+    held: dict[str, list[str]] = {}
+    for name, entry in TABLE.items():
+        for arch in () if entry.only_in_ptx else architectures(entry):
+            if grouped(entry) or len(list(itertools.islice(forms(entry), FEW + 1))) > FEW:
+                yield arch, (name,)
+            else:
+                held.setdefault(arch, []).append(name)
+    for arch, names in held.items():
+        yield from ((arch, tuple(names[i : i + TOGETHER])) for i in range(0, len(names), TOGETHER))
+
+
+def grouped(entry: Instruction) -> bool:
+    """Return whether the instruction says how many CTAs it is of; a function has room for one such number."""
+    return any(attribute.name == "cta_group" for attribute in entry.attributes)
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize(
-    ("name", "arch"), [(n, arch) for n, e in TABLE.items() if not e.only_in_ptx for arch in architectures(e)]
+    ("arch", "names"), [pytest.param(arch, names, id=f"{names[0]}-{arch}") for arch, names in programs()]
 )
-def test_every_instruction_assembles(name: str, arch: str) -> None:
-    entry = TABLE[name]
-    groups = [a.choices for a in entry.attributes if a.name == "cta_group"]
-    for cta_group in (1, 2) if groups and arch in BLACKWELLS else (1,):  # a function has room for one of them
-        calls = list(statements(entry, cta_group, arch))
-        assert calls
+def test_every_instruction_assembles(arch: str, names: tuple[str, ...]) -> None:
+    entries = [TABLE[name] for name in names]
+    for cta_group in (1, 2) if any(map(grouped, entries)) and arch in BLACKWELLS else (1,):
+        calls = [list(statements(entry, cta_group, arch)) for entry in entries]
+        assert all(calls)
         frame = [AllocBuffer(SMEM), DeclBuffer(BARS), AllocBuffer(FLOATS), AllocBuffer(WORDS)]
-        kernel = func(*frame, *calls, params=(GLOBAL, MATRIX), smem=1024)
-        needs_map = any(o.type.kind is OperandKind.TENSOR_MAP for o in entry.operands)
+        kernel = func(*frame, *itertools.chain.from_iterable(calls), params=(GLOBAL, MATRIX), smem=1024)
+        needs_map = any(o.type.kind is OperandKind.TENSOR_MAP for entry in entries for o in entry.operands)
         assert compile_cuda(cuda_source(replace(kernel, tensor_maps=(MAP,) if needs_map else ())), arch).cubin
 
 

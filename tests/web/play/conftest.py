@@ -11,6 +11,7 @@ import pytest
 from tests.browser import SCREEN
 
 from .fake import FakeServer
+from .pages import MOST
 from .recorded import SESSION, good, timeline_data
 
 
@@ -33,31 +34,56 @@ def serve(timeline: str) -> Iterator[Callable[..., FakeServer]]:
         server.close()
 
 
+@pytest.fixture(scope="session")
+def kept() -> list[Any]:
+    """At most one page that no test has: to make one takes a second, most of it for the process of a new context."""
+    return []
+
+
 @pytest.fixture
-def play(browser: Any, node_modules: Path) -> Iterator[Callable[..., Any]]:
+def play(browser: Any, node_modules: Path, kept: list[Any]) -> Iterator[Callable[..., Any]]:
     """A function that opens the page of a server, with options of a browser's context.
 
     No page may write to the console, raise an error or ask another host. refused: words of the messages that Chromium
-    writes about refused requests.
+    writes about refused requests. fresh: in a context of its own, as the clock of a page is stopped for good. Without
+    it, tests share a page: what it stores is stored by port, and each server has its own.
     """
-    contexts: list[Any] = []
+    used: list[tuple[Any, dict[str, Callable[[Any], Any]], bool]] = []
     wrong: list[str] = []
 
-    def play(server: FakeServer, refused: str = "status of 4", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": SCREEN, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: refused in message.text or wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on(
-            "request",
-            lambda request: request.url.startswith((server.origin, "data:", "blob:")) or wrong.append(request.url),
-        )
+    def play(server: FakeServer, refused: str = "status of 4", fresh: bool = False, **options: Any) -> Any:
+        shared = not (fresh or options)
+        page = kept.pop() if shared and kept else new_page(browser, **options)
+        handlers: dict[str, Callable[[Any], Any]] = {
+            "console": lambda message: refused in message.text or wrong.append(f"console: {message.text}"),
+            "pageerror": lambda error: wrong.append(f"error: {error}"),
+            "request": lambda request: is_own(request.url, server) or wrong.append(request.url),
+        }
+        for event, handler in handlers.items():
+            page.on(event, handler)
+        used.append((page, handlers, shared))
         page.goto(server.url)
         page.wait_for_selector("html[data-ready]")
         return page
 
     yield play
-    for context in contexts:
-        context.close()
+    for page, handlers, shared in used:
+        if shared and not kept and not wrong:
+            page.goto("about:blank")
+            for event, handler in handlers.items():
+                page.remove_listener(event, handler)
+            kept.append(page)
+        else:
+            page.context.close()
     assert wrong == []
+
+
+def new_page(browser: Any, **options: Any) -> Any:
+    page = browser.new_context(**{"viewport": SCREEN, **options}).new_page()
+    page.set_default_timeout(1000 * MOST)
+    return page
+
+
+def is_own(url: str, server: FakeServer) -> bool:
+    """Return whether an address is of the page itself."""
+    return url.startswith((server.origin, "data:", "blob:", "about:"))

@@ -43,7 +43,7 @@ def test_a_run_starts_150_ms_after_the_last_key_and_supersedes_the_one_before(
     serve: Serve, play: Play, timeline: str
 ) -> None:
     server = serve(good(timeline, pause=30.0))
-    page = play(server)
+    page = play(server, fresh=True)
     until(page, "Simulating.")
     stop_clock(page)
     type_text(page, "# one")
@@ -123,7 +123,7 @@ def test_a_text_that_does_not_parse_is_marked_only_after_a_second(serve: Serve, 
     runs = iter([good(timeline, (FINDING,)), unparsed, unparsed])
     server = serve(lambda request: next(runs)(request))
     server.answers["/kernels"] = (200, {"error": {**FINDING, "code": None, "title": "a bracket is open"}})
-    page = play(server)
+    page = play(server, fresh=True)
     done(page)
     stop_clock(page)
     type_text(page, "(")
@@ -197,7 +197,7 @@ def test_only_the_sizes_that_a_kernel_lets_one_choose_can_be_changed(serve: Serv
 
 def test_modules_beside_the_file_are_listed_and_sent(serve: Serve, play: Play) -> None:
     server = serve(modules=["tiles"])
-    page = play(server)
+    page = play(server, fresh=True)
     done(page)
     assert page.locator("#modules").inner_text() == "Imported from beside the file: tiles.py"
     stop_clock(page)

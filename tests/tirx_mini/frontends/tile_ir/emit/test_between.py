@@ -39,7 +39,7 @@ def test_attention(
     q = random(1, 1, queries, width, seed=0, dtype=dtype)
     k, v = (random(1, 1, keys, width, seed=seed, dtype=dtype) for seed in (1, 2))
     o = torch.zeros_like(q)
-    with simulated("b200", schedules=20 if queries == 128 else 5) as reports:
+    with simulated("b200", schedules=5) as reports:
         attention.attention(q, k, v, o, causal, tiles=tiles)
     (report,) = reports
     assert report.ok and not report.findings
@@ -64,7 +64,7 @@ def test_two_layers() -> None:
     w1, w2 = w1 / 8, w2 / 8
     y = torch.zeros((140, 64), dtype=torch.float16)
     args = (x, w1, w2, y, 256, 64, 64)
-    with simulated("b200", schedules=20) as reports:
+    with simulated("b200", schedules=5) as reports:
         ct.launch(None, (1,), two_layers, args)
     assert reports[0].ok and not reports[0].findings
     hidden = torch.relu(x.float() @ w1.float()).half().float()
@@ -87,7 +87,7 @@ def summed_twice(a, b, c, d, N: ct.Constant[int]):
 def test_sums_that_threads_read_in_each_iteration() -> None:
     a, b = random(128, 192, seed=0), random(192, 64, seed=1)
     c, d = torch.zeros((128, 64)), torch.zeros((128, 64))
-    with simulated("b200", schedules=20) as reports:
+    with simulated("b200", schedules=5) as reports:
         ct.launch(None, (1,), summed_twice, (a, b, c, d, 64))
     assert reports[0].ok and not reports[0].findings
     sums = torch.stack([a[:, :k].float() @ b[:k].float() for k in (64, 128, 192)])

@@ -21,7 +21,7 @@ def test_attention_of_many_tiles(queries: int, keys: int, causal: bool) -> None:
     q = random(1, 2, queries, 64, seed=0)
     k, v = (random(1, 2, keys, 64, seed=seed) for seed in (1, 2))
     o = torch.zeros_like(q)
-    with simulated("h100", schedules=20) as reports:
+    with simulated("h100", schedules=5) as reports:
         attention.attention(q, k, v, o, causal, tiles=(64, 64))
     assert all(report.ok and not report.findings for report in reports)
     scores = q.float() @ k.float().transpose(2, 3) / math.sqrt(64)
@@ -49,7 +49,7 @@ def test_the_pass_turns_the_loop() -> None:
 def test_two_warpgroups_share_a_tile() -> None:
     q, k, v = (random(1, 1, 384, 64, seed=seed) for seed in range(3))
     o = torch.zeros_like(q)
-    with simulated("h100", schedules=20) as reports:
+    with simulated("h100", schedules=5) as reports:
         attention.attention(q, k, v, o, tiles=(128, 128))
     (report,) = reports
     assert report.ok and not report.findings

@@ -66,7 +66,7 @@ CASES = [
 @pytest.mark.parametrize(("shape", "tile", "turned"), CASES)
 def test_gemm(gpu: str, shape: tuple[int, int, int], tile: tuple[int, int, int], turned: str) -> None:
     program, c, expected = gemm(shape, tile, turned=turned)
-    program.run(gpu, schedules=20)
+    program.run(gpu, schedules=5)
     assert np.allclose(c, expected, atol=2e-3)
     assert not program.context.notes
     assert CORES[gpu] in program.kernel(gpu).script()
@@ -91,7 +91,7 @@ def test_sums_of_float16(options: Options | None) -> None:
 @pytest.mark.parametrize(("n", "k"), [(100, 128), (128, 100), (100, 100)])
 def test_rows_that_tma_cannot_address_pass_through_registers(gpu: str, n: int, k: int) -> None:
     program, c, expected = gemm((128, n, k), (128, 128, 64))
-    program.run(gpu, schedules=20)
+    program.run(gpu, schedules=5)
     assert np.allclose(c, expected, atol=2e-3)
     if gpu == "h100":
         assert all("200 bytes apart, which is not a multiple of 16" in note.message for note in program.context.notes)
@@ -103,7 +103,7 @@ def test_rows_that_tma_cannot_address_pass_through_registers(gpu: str, n: int, k
 def test_without_agents(gpu: str, stages: int | None, steps: int) -> None:
     options = Options(agents=UNSPECIALIZED, num_stages=stages)
     program, c, expected = gemm((64, 64, 192), (64, 64, 32), steps=steps, options=options)
-    program.run(gpu, schedules=10)
+    program.run(gpu, schedules=5)
     assert np.allclose(c, expected, atol=2e-3)
     module = program.module(gpu)
     assert not list(module.find(pipe.agent_switch)) and list(module.find(pipe.elect_one))
