@@ -126,11 +126,23 @@ def test_a_call_through_a_known_address() -> None:
     assert "mul" in [each.opcode[0] for each in instructions(found.body)]
 
 
-@pytest.mark.parametrize("again", ["mov.u64 %rd1, g;", "add.u64 %rd1, %rd1, 8;", "ld.global.u64 %rd1, [%rd2];"])
-def test_a_call_through_an_address_that_changes_stays(again: str) -> None:
+@pytest.mark.parametrize("again", ["mov.u64 %rd1, g;", "add.u64 %rd1, %rd1, 16;", "ld.global.u64 %rd1, [%rd2];"])
+def test_a_call_through_an_address_that_changes_is_a_choice(again: str) -> None:
+    functions = "".join(f".func {name}() {{ bar.sync {place}; ret; }}\n" for place, name in enumerate("fgh"))
     found = of(
-        ".func f() { ret; }\n.func g() { ret; }\n"
+        f".global .u64 table[2] = {{f, generic(g)}};\n{functions}"
         f".entry k() {{ .reg .b64 %rd<3>; mov.u64 %rd1, f; {again} call %rd1, P;"
+        " P: .callprototype ()_ (); ret; }"
+    )
+    barriers = {str(each.operands[0]) for each in instructions(found.body) if each.opcode[0] == "bar"}
+    assert barriers == {"Immediate(value=0)", "Immediate(value=1)"}  # nothing holds the address of h
+    assert "trap" in [each.opcode[0] for each in instructions(found.body)]
+
+
+def test_a_call_through_a_pointer_that_no_function_fits_stays() -> None:
+    found = of(
+        ".func f(.reg .b32 %a) { ret; }\n"
+        ".entry k() { .reg .b64 %rd<3>; mov.u64 %rd1, f; ld.global.u64 %rd1, [%rd2]; call %rd1, P;"
         " P: .callprototype ()_ (); ret; }"
     )
     assert instructions(found.body)[-1].opcode[0] == "call"

@@ -149,6 +149,16 @@ def test_structures_are_read_at_their_bytes() -> None:
     np.testing.assert_array_equal(out, data / 2 + 11)
 
 
+def test_a_tuple_in_a_structure_is_a_structure_with_its_alignment() -> None:
+    text = entry("a b", "").replace(".param .u64 a", ".param .align 8 .b8 a[40]").replace("\nret;", """
+        ld.param.u32 %r1, [a]; ld.param.u64 %d0, [a+8]; ld.param.u32 %r2, [a+16]; ld.param.u32 %r3, [a+24];
+        ld.param.u32 %r4, [a+28]; ld.param.u32 %r5, [a+32]; ld.global.u32 %r6, [%d0]; ld.param.u64 %d1, [b];
+        st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4}; st.global.v2.u32 [%d1+16], {%r5, %r6}; ret;""")
+    out = np.zeros(6, np.uint32)
+    assert run(text, (1, (np.array([7], np.uint32), 2), (3, 4), 5), out, block=1).verdict == "ok"
+    assert out.tolist() == [1, 2, 3, 4, 5, 7]
+
+
 _ATOMS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray], type]] = {
     "add.u32": ("u32", lambda old, v: old + v, np.uint32),
     "add.f32": ("f32", lambda old, v: old + v, np.float32),
@@ -307,3 +317,14 @@ def test_a_vector_load_under_a_condition_leaves_the_registers_of_other_lanes() -
     a, b = np.arange(100, 164).astype(np.uint32), np.zeros(64, np.uint32)
     assert run(text, a, b).verdict == "ok"
     np.testing.assert_array_equal(b, np.concatenate([a[:22], [7, 9] * 21]))
+
+
+@pytest.mark.parametrize(("guess", "again", "races"), [("%r3", "%r3", False), ("7", "%r1", True)])
+def test_a_load_whose_value_a_swap_checks_does_not_race(guess: str, again: str, races: bool) -> None:
+    text = entry("a b", THREAD + f"""ld.u32 %r1, [%d0];
+        AGAIN: mov.u32 %r3, %r1; add.u32 %r4, %r3, 1; atom.cas.b32 %r1, [%d0], {guess}, %r4;
+        setp.ne.u32 %p1, %r1, {again}; @%p1 bra AGAIN;""")
+    count = np.zeros(1, np.uint32)
+    report = run(text, count, np.zeros(1, np.uint32), grid=3, block=1)
+    assert report.verdict == ("hazard" if races else "ok")
+    assert races or count[0] == 3
