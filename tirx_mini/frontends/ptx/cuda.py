@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -22,6 +23,9 @@ from .results import Difference, stores_to
 from .runs import Run, run_each
 from .texts import Role, Source, Text, texts_of
 
+_DEVICE_RUNTIME = "cuda_device_runtime_api.h"
+_OF_DEVICE_RUNTIME = re.compile(r"\bcuda(?:GridDependencySynchronize|TriggerProgrammaticLaunchCompletion)\b")
+"""What the header declares that kernels use; nvcc includes it in every text."""
 _CHECKED = (Role.TIME, Role.ASYNCHRONOUS, Role.ORDINARY, Role.VALUES)
 
 
@@ -90,6 +94,7 @@ def _source(
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = (
         "--pre-include=math.h",  # nvcc, too, has INFINITY and NAN without any include
+        *(f"--pre-include={_DEVICE_RUNTIME}" for _ in _OF_DEVICE_RUNTIME.findall(text)[:1]),
         *(f"--include-path={folder}" for folder in folders),
         *(f"--define-macro={macro}" for macro in macros),
     )

@@ -7,7 +7,7 @@ through a pointer that no function fits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import replace
@@ -15,6 +15,7 @@ from tirx_mini.records import replace
 from .arguments import size_of
 from .flat import Flat, Fresh, flatten, with_names
 from .function_addresses import FunctionAddresses
+from .registers import has_result, registers_in
 from .syntax import (
     Address,
     Declaration,
@@ -67,7 +68,7 @@ class _Body:
     def flat(self) -> Flat:
         original, functions = self.original, self.inlining.functions
         known = _function_addresses(original, functions)
-        for each in original.code:
+        for each in _without_empty_structures(original):
             call = _as_call(each)
             function = None if call is None else functions.get(_callee(call, known) or "")
             if call is not None and function is not None:
@@ -179,6 +180,22 @@ class _Body:
 def _of_all_calls(flat: Flat) -> set[str]:
     """Return the variables that are allocated once rather than once per call."""
     return {each.name for each in flat.variables if each.space not in ("local", "param")}
+
+
+def _without_empty_structures(flat: Flat) -> Iterator[Instruction | Label]:
+    """Yield the code of a body with zeros for the bytes of empty structures that it passes, which nothing sets."""
+    passes = [each for each in flat.code if isinstance(each, Instruction) and each.opcode == ("st", "param", "b8")]
+    passed = {each.operands[1].name for each in passes if isinstance(each.operands[1], Register)}
+    if passed:
+        written = (each.operands[0] for each in flat.code if isinstance(each, Instruction) and has_result(each))
+        passed -= {register.name for operand in written for register in registers_in((operand,))}
+    for each in flat.code:
+        if isinstance(each, Instruction) and each.opcode == ("st", "param", "b8"):
+            value = each.operands[1]
+            if isinstance(value, Register) and value.name in passed:
+                yield replace(each, operands=(each.operands[0], Immediate(0)))
+                continue
+        yield each
 
 
 def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[str, str]:

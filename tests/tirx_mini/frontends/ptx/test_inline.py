@@ -9,7 +9,7 @@ import pytest
 from tirx_mini.frontends.ptx.kernel import kernel
 from tirx_mini.frontends.ptx.printing import printed
 from tirx_mini.frontends.ptx.reader import read
-from tirx_mini.frontends.ptx.syntax import If, Instruction, Kernel, Loop, Node, Register
+from tirx_mini.frontends.ptx.syntax import If, Immediate, Instruction, Kernel, Loop, Node, Register
 from tirx_mini.ir import TirxError
 
 HEAD = ".version 9.0\n.target sm_90\n"
@@ -146,6 +146,16 @@ def test_a_call_through_a_pointer_that_no_function_fits_stays() -> None:
         " P: .callprototype ()_ (); ret; }"
     )
     assert instructions(found.body)[-1].opcode[0] == "call"
+
+
+@pytest.mark.parametrize(("before", "passed"), [("", Immediate(0)), ("mov.u16 %h1, 7;", Register("%h1"))])
+def test_a_byte_that_nothing_sets_is_that_of_an_empty_structure(before: str, passed: object) -> None:
+    found = of(
+        ".func f(.param .b8 tag) { .reg .b16 %h; ld.param.u8 %h, [tag]; st.shared.u8 [0], %h; ret; }\n"
+        f".entry k() {{ .reg .b16 %h<3>; {before} {{ .param .b8 p; st.param.b8 [p], %h1; call f, (p); }} ret; }}"
+    )
+    first = instructions(found.body)[1 if before else 0]
+    assert first.operands[1] == passed
 
 
 def test_calls_of_functions_without_a_body_stay() -> None:
