@@ -106,7 +106,8 @@ def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = 
     """Parse the arguments that ``float16[512,512], 2.0, 64`` describes.
 
     ``zeros(int32[8])`` is an array of zeros, ``TensorMap(float16[512,512], box=(64, 128), swizzle=128)`` a tensor map,
-    ``(1, 2.0)`` a structure, ``[float32[8], float32[8]]`` a pointer to pointers. array: the constructor of other arrays. Raises `ValueError` for any other text.
+    ``(1, 2.0)`` a structure, ``[float32[8], float32[8]]`` a pointer to pointers. array: the constructor of other
+    arrays. Raises `ValueError` for any other text.
     """
     parts = [part for part in _parts(text) if part]
     return tuple(_argument(part, array) for part in parts)

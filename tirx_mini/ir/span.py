@@ -20,6 +20,7 @@ _CUDA_HEADER = re.compile(
     r".*/(?:nvidia/[\w.-]+|cuda-[\d.]+|local/cuda|targets/[\w-]+-linux)/(?:targets/[\w-]+/)?include/(.+)"
 )
 _OF_NVRTC = "__nv_nvrtc_builtin_header.h"
+"""NVRTC's own header, which it names as if it lay in the working directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,10 @@ class Diagnostic:
 
 
 def cuda_header(file: str) -> str:
-    """Return the name by which a text includes a header of CUDA; "" for other files.
-
-    NVRTC's own header has no folder.
-    """
+    """Return the name by which a text includes a header of CUDA; "" for other files."""
     path = file.replace(os.sep, "/")
     match = _CUDA_HEADER.match(path)
-    return match[1] if match is not None else path if path == _OF_NVRTC else ""
+    return match[1] if match is not None else _OF_NVRTC if path.endswith(_OF_NVRTC) else ""
 
 
 def file_label(file: str) -> str:

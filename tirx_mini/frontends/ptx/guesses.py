@@ -48,11 +48,11 @@ class _Moves:
         for each in flat.code:
             if isinstance(each, Label) or not has_result(each) or not isinstance(each.operands[0], Register):
                 continue
-            target, *sources = each.operands
-            if each.opcode[0] in _MOVES and len(sources) == 1 and isinstance(sources[0], Register):
-                given.setdefault(target.name, set()).add(sources[0].name)
+            target, source = each.operands[0].name, each.operands[1] if len(each.operands) == 2 else None
+            if each.opcode[0] in _MOVES and isinstance(source, Register):
+                given.setdefault(target, set()).add(source.name)
             else:
-                self.others.add(target.name)
+                self.others.add(target)
         self.given: Mapping[str, set[str]] = MappingProxyType(given)
 
     def back(self, operand: Operand) -> set[str]:

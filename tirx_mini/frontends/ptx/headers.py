@@ -49,6 +49,15 @@ _TENSOR_MAP = """\
 #pragma once
 typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;
 """
+GRID_DEPENDENCY = "grid_dependency.h"
+"""The header of functions for programmatic dependent launches; those of NVIDIA's need the wheel `nvidia-cuda-crt`."""
+_GRID_DEPENDENCY = """\
+#pragma once
+static inline __device__ void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+static inline __device__ void cudaTriggerProgrammaticLaunchCompletion() {
+  asm volatile("griddepcontrol.launch_dependents;");
+}
+"""
 _NOTHING = "#pragma once\n"
 _OF_STD = (
     "algorithm", "array", "bit", "complex", "functional", "iterator", "limits", "numeric", "optional", "span", "tuple",
@@ -58,7 +67,7 @@ _OF_STD = (
 
 HEADERS: Mapping[str, str] = MappingProxyType({
     "stdint.h": _STDINT, "cstdint": _STDINT, "limits.h": _LIMITS, "climits": _LIMITS, "float.h": _FLOAT,
-    "cfloat": _FLOAT, "math.h": _MATH, "cmath": _MATH, "cuda.h": _TENSOR_MAP,
+    "cfloat": _FLOAT, "math.h": _MATH, "cmath": _MATH, "cuda.h": _TENSOR_MAP, GRID_DEPENDENCY: _GRID_DEPENDENCY,
     **{
         name: f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
         for name in _OF_STD

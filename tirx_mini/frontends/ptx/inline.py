@@ -15,6 +15,7 @@ from tirx_mini.records import replace
 from .arguments import size_of
 from .flat import Flat, Fresh, flatten, with_names
 from .function_addresses import FunctionAddresses
+from .names import plain_name
 from .registers import has_result, registers_in
 from .syntax import (
     Address,
@@ -107,8 +108,10 @@ class _Body:
     def _inline(self, call: Instruction, function: Function) -> None:
         """Append the body of the called function."""
         if function.name in self.callers:
-            way = " → ".join((*self.callers[self.callers.index(function.name) :], function.name))
-            raise TirxError(f"the function {function.name} is recursive: {way}", call.span, kind="not-modelled")
+            names = (*self.callers[self.callers.index(function.name) :], function.name)
+            way = " → ".join(map(plain_name, names))
+            message = f"the function {plain_name(function.name)} is recursive: {way}"
+            raise TirxError(message, call.span, kind="not-modelled")
         inner = self.inlining.body(function, self.callers)
         results, arguments = _results_and_arguments(call)
         if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):

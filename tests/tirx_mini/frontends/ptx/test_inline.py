@@ -171,6 +171,8 @@ def test_a_recursive_function_is_refused() -> None:
         of(".func f() { call g; ret; }\n.func g() {\ncall f; ret; }\n.entry k() { call f; ret; }")
     assert caught.value.kind == "not-modelled"
     assert caught.value.span is not None and caught.value.span.line == 5
+    with pytest.raises(TirxError, match="the function fib is recursive: fib → fib"):
+        of(".func _Z3fibi() {\ncall _Z3fibi; ret; }\n.entry k() { call _Z3fibi; ret; }")
 
 
 def test_a_call_with_other_arguments_is_refused() -> None:
