@@ -106,7 +106,8 @@ def parse_arguments(text: str, array: Callable[[str, tuple[int, ...]], Array] = 
     """Parse the arguments that ``float16[512,512], 2.0, 64`` describes.
 
     ``zeros(int32[8])`` is an array of zeros, ``TensorMap(float16[512,512], box=(64, 128), swizzle=128)`` a tensor map,
-    ``(1, 2.0)`` a structure. array: the constructor of other arrays. Raises `ValueError` for any other text.
+    ``(1, 2.0)`` a structure, ``[float32[8], float32[8]]`` a pointer to pointers. array: the constructor of other
+    arrays. Raises `ValueError` for any other text.
     """
     parts = [part for part in _parts(text) if part]
     return tuple(_argument(part, array) for part in parts)
@@ -154,8 +155,9 @@ def _value(node: ast.expr, array: Callable[[str, tuple[int, ...]], Array]) -> An
             return array(node.value.id, tuple(map(int, shape if isinstance(shape, tuple) else (shape,))))
         except TypeError:
             raise ValueError(f"{node.value.id!r} is not a dtype of an array") from None
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(each, array) for each in node.elts)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        values = [_value(each, array) for each in node.elts]
+        return values if isinstance(node, ast.List) else tuple(values)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         options = {each.arg: _literal(each.value) for each in node.keywords if each.arg}
         if node.func.id == "zeros":

@@ -67,9 +67,9 @@ def _declared(name: str, span: Span | None) -> Notes:
 
 @explains(ElementOutOfBounds, OUT_OF_BOUNDS)
 def element_out_of_bounds(fact: ElementOutOfBounds) -> Explanation:
-    name = fact.buffer
+    name, unit = fact.buffer, "byte" if fact.in_bytes else "element"
     return Explanation(
-        f"element {fact.element} of {name} is accessed, but {name} has {fact.size} elements",
+        f"{unit} {fact.element} of {name} is accessed, but {name} has {fact.size} {unit}s",
         INDEX_HINT if -(1 << 31) <= fact.element < 1 << 31 else f"{INDEX_HINT}; this one does not fit in int32",
         about={"buffer": name},
     )

@@ -371,6 +371,16 @@ def rounds_unordered(fact: RoundsUnordered) -> Explanation:
             "PTX ISA: bar.arrive",
             order=f"if {fact.again} arrives twice before {other} arrives",
         )
+    if fact.threads != fact.before:
+        return Explanation(
+            f"barrier {fact.number} is used for {fact.threads} threads by {fact.origin.place} and for {fact.before} by "
+            f"{fact.place}, and nothing keeps their rounds apart",
+            "all threads that meet at a barrier name the same number of threads; others use another barrier id",
+            ((f"{fact.place} uses it here", fact.span),),
+            {"barrier": f"barrier {fact.number}"},
+            "PTX ISA: bar.sync",
+            order=f"if {fact.origin.place} arrives while the round of {fact.place} is not over",
+        )
     return Explanation(
         f"barrier {fact.number} is used by {fact.origin.place} and by {fact.place}, and nothing keeps their rounds "
         "apart: it counts the threads of both",

@@ -51,7 +51,7 @@ from .magnitude import magnitude
 from .module import GlobalVar, IRModule
 from .passes import Pass, run_passes
 from .printed_lines import printed_lines
-from .span import Diagnostic, Span, TirxError, excerpt, file_label
+from .span import Diagnostic, Span, TirxError, cuda_header, excerpt, file_label
 from .stmt import (
     LOOP_KINDS,
     OVERLAPPED,
@@ -176,6 +176,7 @@ __all__ = [
     "Diagnostic",
     "Span",
     "TirxError",
+    "cuda_header",
     "excerpt",
     "file_label",
     "PARENTS",

@@ -7,12 +7,20 @@ of its own line and stores the span of the call in `inlined_at`, so a finding ca
 from __future__ import annotations
 
 import linecache
+import os
+import re
 import sys
 from collections.abc import Iterator
 
 from tirx_mini.records import dataclass, replace
 
 from .errors import ERROR_KINDS
+
+_CUDA_HEADER = re.compile(
+    r".*/(?:nvidia/[\w.-]+|cuda-[\d.]+|local/cuda|targets/[\w-]+-linux)/(?:targets/[\w-]+/)?include/(.+)"
+)
+_OF_NVRTC = "__nv_nvrtc_builtin_header.h"
+"""NVRTC's own header, which it names as if it lay in the working directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +34,7 @@ class Span:
     end_column: int = 0
     inlined_at: Span | None = None
     library: bool = False
-    """True for text of tirx_mini itself (`lang`); reports then show the caller's line."""
+    """True for text of tirx_mini itself (`lang`) and for headers of CUDA; reports then show the caller's line."""
 
     @property
     def user(self) -> Span:
@@ -86,6 +94,13 @@ class Diagnostic:
         if self.hint:
             lines.append(f"help: {self.hint}")
         return "\n".join(lines)
+
+
+def cuda_header(file: str) -> str:
+    """Return the name by which a text includes a header of CUDA; "" for other files."""
+    path = file.replace(os.sep, "/")
+    match = _CUDA_HEADER.match(path)
+    return match[1] if match is not None else _OF_NVRTC if path.endswith(_OF_NVRTC) else ""
 
 
 def file_label(file: str) -> str:

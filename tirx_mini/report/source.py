@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from tirx_mini.ir import Span, excerpt, file_label
-
-_TOOLKIT = re.compile(r"/.*/(?:nvidia|cuda)[^/]*/(?:.*/)?include/(.+)")
+from tirx_mini.ir import Span, cuda_header, excerpt, file_label
 
 
 def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType]:
@@ -25,6 +22,8 @@ def source_lines(span: Span | None, context: int = 0) -> Iterator[RenderableType
     for line in _dedented(lines):
         culprit = set(line.partition("|")[2].strip()) == {"^"}
         yield Text(line, style="red" if culprit else "", no_wrap=True, overflow="ellipsis")
+    if user is not span and cuda_header(span.file):
+        yield Text(f"  = in {file_name(span)}:{span.line}, which it calls")
     for outer in user.chain():
         if outer is not user:
             yield Text(f"  = inlined from {file_name(outer)}:{outer.line}")
@@ -46,9 +45,9 @@ def file_name(span: Span) -> str:
     A header of CUDA has the name by which a text includes it.
     """
     path, label = Path(span.file), file_label(span.file)
-    header = _TOOLKIT.match(path.as_posix())
-    if header is not None:
-        return header[1]
+    header = cuda_header(span.file)
+    if header:
+        return header
     inside = label == span.file and path.is_relative_to(Path.cwd())
     return str(path.relative_to(Path.cwd())) if inside else label
 

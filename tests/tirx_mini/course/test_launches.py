@@ -30,6 +30,7 @@ def test_arguments() -> None:
     assert (array.dtype, array.shape) == (np.float16, (2, 3)) and not array.any()
     assert (number, real, nothing, yes) == (-4, 2.5, None, True)
     assert pair[0] == 1 and pair[1].shape == (2,)
+    assert [each.shape for each in parse_arguments("[float32[2], float32[3]]")[0]] == [(2,), (3,)]
     assert parse_arguments("") == ()
     assert parse_arguments("bfloat16[]")[0].shape == ()
     assert np.isinf(parse_arguments("inf")[0])

@@ -104,16 +104,21 @@ class _Binding:
             raise ArgumentError(f"{shown} of {self.kernel.name} has {size} bytes, but {len(data)} are given")
         self.constants[name] = data + bytes(size - len(data))
 
-    def _packed(self, parameter: Declaration, shown: str, values: Sequence[object]) -> bytes:
-        """Return the bytes of a struct argument, with each value aligned to its own size."""
+    def _packed(self, parameter: Declaration, shown: str, values: Sequence[object], first: int = 0) -> bytes:
+        """Return the bytes of a struct argument, with each value aligned to its own size; a tuple is a struct in it.
+
+        first: the offset of the struct in the parameter.
+        """
         data = b""
         for place, value in enumerate(values):
-            width = POINTER_BYTES if is_array(value) else np.asarray(value).dtype.itemsize
-            if type(value) in (int, float):
-                width = 4
+            if isinstance(value, tuple):
+                data += bytes(-len(data) % _alignment(value))
+                data += self._packed(parameter, f"{shown}_{place}", value, first + len(data))
+                continue
+            width = _alignment(value)
             data += bytes(-len(data) % width)
-            data += self._value(parameter, f"{shown}_{place}", len(data), width, value)
-        return data
+            data += self._value(parameter, f"{shown}_{place}", first + len(data), width, value)
+        return data + bytes(-len(data) % _alignment(tuple(values)))
 
     def _value(self, parameter: Declaration, shown: str, offset: int, size: int, arg: Any) -> bytes:
         """Return the bytes of the value at `offset` in a parameter; pointers are encoded as zeros."""
@@ -164,6 +169,15 @@ class _Binding:
         self.arrays[shown] = buffer
         self.given.append((buffer, arg if getattr(arg, "shape", ()) else arg.reshape(1)))
         return shown
+
+
+def _alignment(value: object) -> int:
+    """Return the alignment of a value in a struct, which is its size unless it is a struct itself."""
+    if isinstance(value, tuple):
+        return max(map(_alignment, value), default=1)
+    if is_array(value) or isinstance(value, list):
+        return POINTER_BYTES
+    return 4 if type(value) in (int, float) else np.asarray(value).dtype.itemsize
 
 
 def shown_name(number: int, name: str) -> str:

@@ -52,13 +52,14 @@ from .variables import Variables
 ADDRESS = DataType("int64")
 """The type of addresses in registers of 64 bits."""
 
-
+_OF_TEXTURES = ("tex", "tld4", "txq", "suld", "sust", "sured", "suq")
 MOST_DEFINITIONS = 32
 """The most definitions that are searched for a value that all threads of a warp share."""
 
 
 def refused(instruction: PtxInstruction, why: str = "") -> TirxError:
     """Return the error for an instruction that the simulator does not support."""
+    why = why or ("textures and surfaces are not modelled" if instruction.opcode[0] in _OF_TEXTURES else "")
     reason = f": {why}" if why else ""
     message = f"the simulator does not execute `{instruction.text}` (line {instruction.line} of the PTX){reason}"
     return TirxError(message, instruction.span, kind="not-modelled")

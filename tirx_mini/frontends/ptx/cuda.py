@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -14,7 +15,7 @@ from tirx_mini.records import dataclass
 from tirx_mini.runtime import compile_cubin
 
 from .differing import differing
-from .headers import HEADERS
+from .headers import GRID_DEPENDENCY, HEADERS
 from .locations import kept_lines
 from .merging import merged
 from .programs import Dims, Entry, PtxModule
@@ -22,6 +23,7 @@ from .results import Difference, stores_to
 from .runs import Run, run_each
 from .texts import Role, Source, Text, texts_of
 
+_GRID_DEPENDENCY = re.compile(r"\bcuda(?:GridDependencySynchronize|TriggerProgrammaticLaunchCompletion)\b")
 _CHECKED = (Role.TIME, Role.ASYNCHRONOUS, Role.ORDINARY, Role.VALUES)
 
 
@@ -90,10 +92,16 @@ def _source(
     macros = [f"{key}={value}" for key, value in define.items()] if isinstance(define, Mapping) else define
     flags = (
         "--pre-include=math.h",  # nvcc, too, has INFINITY and NAN without any include
+        *((f"--pre-include={GRID_DEPENDENCY}",) if _needs_grid_dependency(text) else ()),
         *(f"--include-path={folder}" for folder in folders),
         *(f"--define-macro={macro}" for macro in macros),
     )
     return Source(text, name, arch, flags, tuple(names))
+
+
+def _needs_grid_dependency(text: str) -> bool:
+    """Return whether a text calls what `nvcc` declares in every text, and does not include the header itself."""
+    return "cuda_device_runtime_api.h" not in text and _GRID_DEPENDENCY.search(text) is not None
 
 
 @dataclass(frozen=True, eq=False)

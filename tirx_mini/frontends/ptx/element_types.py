@@ -9,7 +9,7 @@ from tirx_mini.records import replace
 
 from .arguments import bits_of, size_of
 from .origins import Origins
-from .syntax import Address, Declaration, Instruction, Register, Symbol
+from .syntax import Address, Declaration, Float, Immediate, Initial, Instruction, Register, Symbol
 
 _ACCESSES = ("ld", "st", "atom", "red")
 _KINDS = ("f", "s", "u", "b")
@@ -20,7 +20,7 @@ def with_element_types(
     variables: tuple[Declaration, ...], code: Iterable[Instruction], origins: Origins
 ) -> tuple[Declaration, ...]:
     """Retype byte arrays with the type of their accesses if all accesses have the same width."""
-    arrays = {each.name: each for each in variables if each.type == "b8" and len(each.shape) == 1 and not each.initial}
+    arrays = {each.name: each for each in variables if each.type == "b8" and len(each.shape) == 1 and _is_bytes(each)}
     if not arrays:
         return variables
     found: dict[str, set[str]] = {}
@@ -48,5 +48,21 @@ def _typed(variable: Declaration, kinds: set[str]) -> Declaration:
     count = None if variable.shape == (None,) else size_of(variable) // width
     if width > 8 or (count is not None and count * width != size_of(variable)) or variable.align % width:
         return variable
+    kinds = {f"b{8 * width}" if kind == "f16" and variable.initial else kind for kind in kinds}
     best = min(kinds, key=lambda kind: _KINDS.index(kind[0]) if kind[0] in _KINDS else len(_KINDS))
-    return replace(variable, type=best, shape=(count,))
+    return replace(variable, type=best, shape=(count,), initial=_joined(variable, best, width))
+
+
+def _is_bytes(variable: Declaration) -> bool:
+    """Return whether the initial values of a byte array, if it has any, are numbers."""
+    initial = variable.initial
+    return initial is None or (isinstance(initial, tuple) and all(isinstance(each, Immediate) for each in initial))
+
+
+def _joined(variable: Declaration, kind: str, width: int) -> Initial | None:
+    """Return the initial values of a byte array as elements of `width` bytes."""
+    if not isinstance(variable.initial, tuple):
+        return None
+    data = bytes(each.value & 0xFF for each in variable.initial if isinstance(each, Immediate))
+    words = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
+    return tuple(Float(word, 8 * width) if kind in ("f32", "f64") else Immediate(word) for word in words)

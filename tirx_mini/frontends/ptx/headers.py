@@ -1,6 +1,8 @@
 """Minimal replacements for headers that CUDA files include but NVRTC lacks.
 
-NVRTC itself has `assert` and `printf`.
+Headers of the C++ library are those of libcu++, whose names then are in `std`, too.
+
+NVRTC itself has `assert`, `printf`, `memcpy` and `memset`.
 """
 
 from __future__ import annotations
@@ -47,12 +49,30 @@ _TENSOR_MAP = """\
 #pragma once
 typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;
 """
+GRID_DEPENDENCY = "grid_dependency.h"
+"""The header of functions for programmatic dependent launches; those of NVIDIA's need the wheel `nvidia-cuda-crt`."""
+_GRID_DEPENDENCY = """\
+#pragma once
+static inline __device__ void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+static inline __device__ void cudaTriggerProgrammaticLaunchCompletion() {
+  asm volatile("griddepcontrol.launch_dependents;");
+}
+"""
 _NOTHING = "#pragma once\n"
+_OF_STD = (
+    "algorithm", "array", "bit", "complex", "functional", "iterator", "limits", "numeric", "optional", "span", "tuple",
+    "type_traits", "utility", "variant",
+)  # fmt: skip
+"""Headers of the C++ library, which nvcc takes from the host's compiler. Those of libcu++ have the same names."""
 
 HEADERS: Mapping[str, str] = MappingProxyType({
     "stdint.h": _STDINT, "cstdint": _STDINT, "limits.h": _LIMITS, "climits": _LIMITS, "float.h": _FLOAT,
-    "cfloat": _FLOAT, "math.h": _MATH, "cmath": _MATH, "cuda.h": _TENSOR_MAP,
+    "cfloat": _FLOAT, "math.h": _MATH, "cmath": _MATH, "cuda.h": _TENSOR_MAP, GRID_DEPENDENCY: _GRID_DEPENDENCY,
+    **{
+        name: f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
+        for name in _OF_STD
+    },
     **dict.fromkeys(("assert.h", "cassert", "stdio.h", "cstdio", "stdlib.h", "cstdlib"), _NOTHING),
-    **dict.fromkeys(("stddef.h", "cstddef"), _NOTHING),
+    **dict.fromkeys(("stddef.h", "cstddef", "string.h", "cstring", "device_launch_parameters.h"), _NOTHING),
 })  # fmt: skip
 """The texts, by the names that files include."""

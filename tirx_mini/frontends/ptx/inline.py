@@ -1,22 +1,28 @@
 """Inlining of calls to functions defined in the module.
 
-Formal parameters stand for the variables that the call passes. Calls of functions without a body, such as `vprintf`,
-stay, and so do calls through an address that is not known.
+Formal parameters stand for the variables that the call passes. A call through a pointer becomes a choice among the
+functions whose address the module holds. Calls of functions without a body, such as `vprintf`, stay, and so do calls
+through a pointer that no function fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tirx_mini.ir import Span, TirxError
 from tirx_mini.records import replace
 
+from .arguments import size_of
 from .flat import Flat, Fresh, flatten, with_names
+from .function_addresses import FunctionAddresses
+from .names import plain_name
+from .registers import has_result, registers_in
 from .syntax import (
     Address,
     Declaration,
     Function,
     Group,
+    Immediate,
     Instruction,
     Label,
     Module,
@@ -27,17 +33,17 @@ from .syntax import (
 )
 
 
-def inlined(module: Module, function: Function) -> Flat:
+def inlined(module: Module, function: Function, addresses: FunctionAddresses | None = None) -> Flat:
     """Return a function's body with all calls inlined. Raises `TirxError` for recursion."""
-    functions = {each.name: each for each in module.functions if each.body is not None}
-    return _Inlining(functions).body(function, ())
+    return _Inlining(module, addresses or FunctionAddresses(module)).body(function, ())
 
 
 class _Inlining:
-    """Inlines calls. functions: the defined functions by name; done: the bodies already inlined."""
+    """Inlines calls. done: the bodies already inlined."""
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
-        self.functions = functions
+    def __init__(self, module: Module, addresses: FunctionAddresses) -> None:
+        self.module, self.addresses = module, addresses
+        self.functions = addresses.functions
         self.done: dict[str, Flat] = {}
 
     def body(self, function: Function, callers: tuple[str, ...]) -> Flat:
@@ -62,23 +68,50 @@ class _Body:
 
     def flat(self) -> Flat:
         original, functions = self.original, self.inlining.functions
-        if not any(map(_as_call, original.code)):
-            return original
-        addresses = _function_addresses(original, functions)
-        for each in original.code:
+        known = _function_addresses(original, functions)
+        for each in _without_empty_structures(original):
             call = _as_call(each)
-            function = None if call is None else functions.get(_callee(call, addresses) or "")
-            if call is None or function is None:
-                self.code.append(each)
-            elif function.name in self.callers:
-                way = " → ".join((*self.callers[self.callers.index(function.name) :], function.name))
-                raise TirxError(f"the function {function.name} is recursive: {way}", call.span, kind="not-modelled")
-            else:
+            function = None if call is None else functions.get(_callee(call, known) or "")
+            if call is not None and function is not None:
                 self._inline(call, function)
+            elif call is not None and (pointer := _pointer(call)) is not None:
+                self._through(call, pointer)
+            else:
+                self.code.append(self.inlining.addresses.numbered(each) if isinstance(each, Instruction) else each)
         return Flat(tuple(self.code), self.registers, tuple(self.variables), self.targets)
+
+    def _through(self, call: Instruction, pointer: Register) -> None:
+        """Append a call through a pointer: the bodies of the functions that it may reach, of which one is executed."""
+        results, arguments = (self._sizes(operands) for operands in _results_and_arguments(call))
+        functions = self.inlining.addresses.candidates(results, arguments)
+        if not functions or call.guard is not None:
+            self.code.append(call)
+            return
+        end, chosen = self.fresh.name("call_end"), self.fresh.name("%call")
+        self.registers[chosen] = "pred", 1
+        for function in functions:
+            other = self.fresh.name("call_other")
+            number = Immediate(self.inlining.addresses.numbers[function.name])
+            compared = Register(chosen), pointer, number
+            self.code.append(replace(call, opcode=("setp", "ne", "b64"), operands=compared))
+            self.code.append(replace(call, opcode=("bra",), operands=(Symbol(other),), guard=Register(chosen)))
+            self._inline(call, function)
+            self.code.append(replace(call, opcode=("bra",), operands=(Symbol(end),)))
+            self.code.append(Label(other, call.line))
+        self.code += (replace(call, opcode=("trap",), operands=()), Label(end, call.line))
+
+    def _sizes(self, operands: tuple[Operand, ...]) -> list[int | None]:
+        """Return the bytes of the variables that a call passes, None for other operands."""
+        sizes = {each.name: size_of(each) for each in self.original.variables}
+        return [sizes.get(each.name) if isinstance(each, Symbol) else None for each in operands]
 
     def _inline(self, call: Instruction, function: Function) -> None:
         """Append the body of the called function."""
+        if function.name in self.callers:
+            names = (*self.callers[self.callers.index(function.name) :], function.name)
+            way = " → ".join(map(plain_name, names))
+            message = f"the function {plain_name(function.name)} is recursive: {way}"
+            raise TirxError(message, call.span, kind="not-modelled")
         inner = self.inlining.body(function, self.callers)
         results, arguments = _results_and_arguments(call)
         if (len(results), len(arguments)) != (len(function.results), len(function.parameters)):
@@ -101,7 +134,7 @@ class _Body:
                 self.code.append(Label(names[each.name], each.line))
                 continue
             if each.span not in spans:
-                spans[each.span] = each.span.inlined(call.span)
+                spans[each.span] = self._at(each.span, call.span)
             made = with_names(each, names, spans[each.span])
             leaves = each.opcode[0] == "ret"
             self.code.append(replace(made, opcode=("bra",), operands=(Symbol(end),)) if leaves else made)
@@ -109,6 +142,14 @@ class _Body:
             if formal.space == "reg":
                 self._pass(call, formal, actual, names, into=False)
         self.code.append(Label(end, call.line))
+
+    def _at(self, span: Span, call: Span) -> Span:
+        """Return the place of an inlined instruction.
+
+        A function without lines of its source, such as that of an atomic operation, is shown at the line of the call.
+        """
+        text = self.inlining.module.file
+        return call if span.file == text != call.file else span.inlined(call)
 
     def _pass(self, call: Instruction, formal: Declaration, actual: Operand, names: dict[str, str], into: bool) -> None:
         """Substitute the actual parameter for the formal one, or emit a move between their registers."""
@@ -144,6 +185,22 @@ def _of_all_calls(flat: Flat) -> set[str]:
     return {each.name for each in flat.variables if each.space not in ("local", "param")}
 
 
+def _without_empty_structures(flat: Flat) -> Iterator[Instruction | Label]:
+    """Yield the code of a body with zeros for the bytes of empty structures that it passes, which nothing sets."""
+    passes = [each for each in flat.code if isinstance(each, Instruction) and each.opcode == ("st", "param", "b8")]
+    passed = {each.operands[1].name for each in passes if isinstance(each.operands[1], Register)}
+    if passed:
+        written = (each.operands[0] for each in flat.code if isinstance(each, Instruction) and has_result(each))
+        passed -= {register.name for operand in written for register in registers_in((operand,))}
+    for each in flat.code:
+        if isinstance(each, Instruction) and each.opcode == ("st", "param", "b8"):
+            value = each.operands[1]
+            if isinstance(value, Register) and value.name in passed:
+                yield replace(each, operands=(each.operands[0], Immediate(0)))
+                continue
+        yield each
+
+
 def _function_addresses(flat: Flat, functions: Mapping[str, Function]) -> dict[str, str]:
     """Return the registers whose only definition is the address of a function."""
     found: dict[str, str] = {}
@@ -173,6 +230,12 @@ def _callee(call: Instruction, addresses: Mapping[str, str]) -> str | None:
         if isinstance(each, Register):
             return addresses.get(each.name)
     return None
+
+
+def _pointer(call: Instruction) -> Register | None:
+    """Return the register that holds the address of the called function, or None if the call names it."""
+    callee = next((each for each in call.operands if isinstance(each, (Symbol, Register))), None)
+    return callee if isinstance(callee, Register) else None
 
 
 def _results_and_arguments(call: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:

@@ -9,7 +9,9 @@ from tirx_mini.ir import TirxError
 
 from .accumulators import before_fences, in_place, one_by_one
 from .blocks import blocks
+from .function_addresses import FunctionAddresses
 from .grid_workspace import with_grid_workspace
+from .guesses import with_relaxed_guesses
 from .inline import inlined
 from .names import readable
 from .parameters import in_registers
@@ -40,10 +42,13 @@ def kernel(module: Module, name: str = "", parameters: Sequence[str] = ()) -> Ke
     Raises `TirxError`, too, where its calls or jumps cannot be followed.
     """
     entry = entry_of(module, name)
-    flat, workspace = with_grid_workspace(in_registers(in_halves(inlined(module, entry))))
+    functions = FunctionAddresses(module)
+    whole = in_registers(in_halves(inlined(module, entry, functions)))
+    flat, workspace = with_grid_workspace(with_relaxed_guesses(whole))
     if "debug" in module.target:
         flat = one_by_one(flat)
-    entry, flat, variables = readable(entry, flat, (*referenced(module.variables, flat), *workspace), parameters)
+    declared = functions.in_initial(referenced(module.variables, flat))
+    entry, flat, variables = readable(entry, flat, (*declared, *workspace), parameters)
     body, flags = structured(in_place(before_fences(blocks(flat)), flat.registers))
     return Kernel(
         entry.name,

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tirx_mini.codegen import GENERATED
-from tirx_mini.ir import Span
+from tirx_mini.ir import Span, cuda_header
 
 _FILE = re.compile(r'^[ \t]*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', re.MULTILINE)
 _LOC = re.compile(
@@ -27,14 +27,16 @@ def kept_lines(text: str, language: str, file: str = "") -> str:
 class Locations:
     """The source locations in a text.
 
-    files: the names of ``.file``, by number. generated: the numbers of text that tirx_mini wrote. Line information of
-    the same place with the calls that inlined it is in `places`: a location that was inlined names its call by file,
-    line and column alone.
+    files: the names of ``.file``, by number. not_the_users: the numbers of text that tirx_mini wrote, and of headers of
+    CUDA: a finding in them is shown at the user's line that calls them. Line information of the same place with the
+    calls that inlined it is in `places`: a location that was inlined names its call by file, line and column alone.
     """
 
     def __init__(self, files: Mapping[int, str]) -> None:
         self.files = files
-        self.generated = frozenset(number for number, name in files.items() if Path(name).name == GENERATED)
+        self.not_the_users = frozenset(
+            number for number, name in files.items() if Path(name).name == GENERATED or cuda_header(name)
+        )
         self.places: dict[tuple[str, ...], Span] = {}
 
     @classmethod
@@ -57,4 +59,4 @@ class Locations:
     def _span(self, file: str, line: str, column: str, inlined_at: Span | None) -> Span:
         name = self.files.get(int(file), "")
         column_from_0 = max(0, int(column) - 1)
-        return Span(name, int(line), column_from_0, inlined_at=inlined_at, library=int(file) in self.generated)
+        return Span(name, int(line), column_from_0, inlined_at=inlined_at, library=int(file) in self.not_the_users)

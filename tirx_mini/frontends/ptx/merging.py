@@ -55,13 +55,14 @@ def _together(lists: Sequence[Sequence[Finding]]) -> Iterator[Finding]:
     """Yield the findings of several texts, each once.
 
     The same words about other lines are the same finding, at the lines of the last text: with less optimisation, more
-    accesses have a line.
+    accesses have a line. Where the lines are the same, the first text also has the calls that it inlined.
     """
     known: list[Finding] = []
     for number, findings in enumerate(lists):
         for finding in _new(findings, tuple(known)):
             again = (_same_words(finding, findings, later) for later in lists[number + 1 :])
-            known.append(next((found for found in again if found is not None), finding))
+            last = next((found for found in again if found is not None), finding)
+            known.append(finding if lines_of(last) == lines_of(finding) else last)
             yield known[-1]
 
 

@@ -24,11 +24,12 @@ from tirx_mini.ir import (
     const,
 )
 from tirx_mini.records import dataclass
+from tirx_mini.sim import GlobalMemory
 
 from .arguments import Bound, bits_of, size_of
 from .names import plain_name
 from .opcodes import FLOATS
-from .syntax import Declaration, Float, Immediate, Initial
+from .syntax import Declaration, Float, Immediate, Initial, Symbol
 
 GENERIC_PARAMETERS = 3 << 56
 """The generic address of the first parameter; only tensor maps are named by their addresses."""
@@ -81,7 +82,10 @@ def place(declared: Iterable[Declaration], bound: Bound, dynamic: int) -> Variab
     views, total = _shared(shared, dynamic)
     pool = Buffer("shared_memory", (max(total, 1),), DataType("uint8"), "shared", align=1024) if total else None
     made = {name: _view(view, offset, pool) for name, (view, offset) in views.items() if pool is not None}
-    arrays = {each.name: _array(each) for each in variables if each.space in ("const", "global")}
+    stored = [each for each in variables if each.space in ("const", "global")]
+    before = sum(isinstance(param, Buffer) for param in bound.params)
+    addresses = {each.name: GlobalMemory.base(before + number) for number, each in enumerate(stored)}
+    arrays = {each.name: _array(each, addresses) for each in stored}
     return Variables(pool, made, arrays, bound)
 
 
@@ -123,13 +127,13 @@ def _view(buffer: Buffer, offset: int, pool: Buffer | None) -> Buffer:
     )  # fmt: skip
 
 
-def _array(declaration: Declaration) -> tuple[Buffer, np.ndarray]:
-    """Return the array of a global or constant variable, with its initial values."""
+def _array(declaration: Declaration, addresses: Mapping[str, int]) -> tuple[Buffer, np.ndarray]:
+    """Return the array of a global or constant variable, with its initial values. addresses: of all such variables."""
     buffer = _buffer(declaration, size_of(declaration))
     data = np.zeros(buffer.size, np.dtype(str(buffer.dtype)) if "bfloat" not in buffer.dtype else np.uint16)
     values = list(_flat(declaration.initial)) if declaration.initial is not None else []
     for place_, value in enumerate(values[: len(data)]):
-        data[place_] = _value(value, data.dtype, declaration)
+        data[place_] = _value(value, data.dtype, declaration, addresses)
     return buffer, data.reshape(buffer.shape)
 
 
@@ -141,7 +145,9 @@ def _flat(initial: Any) -> Iterable[Initial]:
         yield initial
 
 
-def _value(value: object, dtype: np.dtype, declaration: Declaration) -> Any:
+def _value(value: object, dtype: np.dtype, declaration: Declaration, addresses: Mapping[str, int]) -> Any:
+    if isinstance(value, Symbol) and value.name in addresses and dtype.itemsize == 8:
+        return addresses[value.name] + value.offset
     if isinstance(value, Immediate):
         bits = 8 * dtype.itemsize
         word = np.asarray(value.value & ((1 << bits) - 1), f"u{dtype.itemsize}")

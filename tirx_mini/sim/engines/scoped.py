@@ -329,7 +329,7 @@ class ScopedAccesses:
         buffer, offset = near
         size = buffer.dtype.itemsize
         element = max(offset // size, buffer.size) if offset > 0 else offset // size
-        return ElementOutOfBounds(w.origin, buffer.name, element, buffer.size)
+        return ElementOutOfBounds(w.origin, buffer.name, element, buffer.size, size == 1 < n)
 
     # -- order ---------------------------------------------------------------------------------------------------
 

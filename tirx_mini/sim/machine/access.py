@@ -22,11 +22,15 @@ BANK_CONFLICTS = "bank_conflicts"
 
 @dataclass(frozen=True)
 class ElementOutOfBounds(Fact):
-    """An access outside a buffer. element: the index; size: the buffer's number of elements."""
+    """An access outside a buffer. element: the index; size: the buffer's number of elements.
+
+    in_bytes: whether they are single bytes that the access joins.
+    """
 
     buffer: str
     element: int
     size: int
+    in_bytes: bool = False
 
 
 @dataclass(frozen=True)

@@ -390,13 +390,15 @@ class ThreadCountsDiffer(Fact):
 class RoundsUnordered(Fact):
     """An arrival at a named barrier that is not ordered after the previous round of another group of warps.
 
-    place, span: a warp of that group, and its location. again: the warp that arrives a second time without having
-    waited, or "".
+    place, span: a warp of that group, and its location. threads: those that this round is for; before: the previous
+    one. again: the warp that arrives a second time without having waited, or "".
     """
 
     number: int
     place: str
     span: Span | None
+    threads: int
+    before: int
     again: str = ""
 
     @property

@@ -56,7 +56,7 @@ class ClusterBarrierWait(CountingWait):
 @dataclass
 class Round:
     """The arrivals of one round. epochs: of each agent. places: the arriving warps and locations. everyone: whether the
-    round is for the whole CTA.
+    round is for the whole CTA. expected: the threads that it is for, once it is complete.
 
     divergent: the arrived lanes of warps whose lanes arrive separately.
     holding: threads for which the condition of a reduction holds.
@@ -65,6 +65,7 @@ class Round:
     epochs: dict[int, int] = field(default_factory=dict[int, int])
     places: list[tuple[str, Span | None]] = field(default_factory=list[tuple[str, Span | None]])
     everyone: bool = False
+    expected: int = 0
     divergent: dict[Warp, int] = field(default_factory=dict[Warp, int])
     holding: int = 0
 
@@ -130,7 +131,7 @@ class CountingBarrier:
                 warp.lanes.whole.acquire(self.released)
         self.waiters = []
         self.previous, self.current = self.current, Round()
-        self.previous.everyone = self.everyone
+        self.previous.everyone, self.previous.expected = self.everyone, self.expected
         self.arrived = 0
         self.rounds += 1
         self.released.clear()
@@ -217,7 +218,8 @@ class NamedBarriers:
             return
         if not w.gpu.facts.seen(RoundsUnordered, w.span, span):
             again = w.place if w.agent.index in previous.epochs else previous.twice
-            w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span, again))
+            counts = self.barriers[number].expected, previous.expected
+            w.gpu.facts.record(RoundsUnordered(w.origin, number, place, span, *counts, again))
 
     def _needed(self, barrier: CountingBarrier) -> int:
         """Return the number of threads that must arrive. A barrier for the whole CTA does not wait for threads that

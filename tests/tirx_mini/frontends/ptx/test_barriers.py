@@ -97,3 +97,14 @@ def test_a_relaxed_wait_is_not_taken_for_one_that_acquires() -> None:
     text = STAGED.replace("try_wait.parity.shared::cta", "try_wait.parity.relaxed.cta.shared::cta")
     report = run(entry("a", text, DYNAMIC), np.zeros(1), smem=128)
     assert report.verdict == "incomplete" and "relaxed" in report.findings[0].message
+
+
+def test_rounds_of_one_barrier_for_different_numbers_of_threads() -> None:
+    text = entry("a", """mov.u32 %r0, %tid.x; setp.ge.u32 %p1, %r0, 64; @%p1 bra LATE; bar.sync 1, 64; bra DONE;
+        LATE: nanosleep.u32 1000; bar.sync 1, 128; DONE:""")
+    report = run(text, np.zeros(1, np.uint32), block=(192,))
+    messages = [each.message for each in report.findings]
+    assert any(
+        message.startswith("barrier 1 is used for 128 threads by warp") and " and for 64 by warp" in message
+        for message in messages
+    ), messages

@@ -9,7 +9,7 @@ import pytest
 from tirx_mini.frontends.ptx.kernel import kernel
 from tirx_mini.frontends.ptx.printing import printed
 from tirx_mini.frontends.ptx.reader import read
-from tirx_mini.frontends.ptx.syntax import If, Instruction, Kernel, Loop, Node, Register
+from tirx_mini.frontends.ptx.syntax import If, Immediate, Instruction, Kernel, Loop, Node, Register
 from tirx_mini.ir import TirxError
 
 HEAD = ".version 9.0\n.target sm_90\n"
@@ -126,14 +126,36 @@ def test_a_call_through_a_known_address() -> None:
     assert "mul" in [each.opcode[0] for each in instructions(found.body)]
 
 
-@pytest.mark.parametrize("again", ["mov.u64 %rd1, g;", "add.u64 %rd1, %rd1, 8;", "ld.global.u64 %rd1, [%rd2];"])
-def test_a_call_through_an_address_that_changes_stays(again: str) -> None:
+@pytest.mark.parametrize("again", ["mov.u64 %rd1, g;", "add.u64 %rd1, %rd1, 16;", "ld.global.u64 %rd1, [%rd2];"])
+def test_a_call_through_an_address_that_changes_is_a_choice(again: str) -> None:
+    functions = "".join(f".func {name}() {{ bar.sync {place}; ret; }}\n" for place, name in enumerate("fgh"))
     found = of(
-        ".func f() { ret; }\n.func g() { ret; }\n"
+        f".global .u64 table[2] = {{f, generic(g)}};\n{functions}"
         f".entry k() {{ .reg .b64 %rd<3>; mov.u64 %rd1, f; {again} call %rd1, P;"
         " P: .callprototype ()_ (); ret; }"
     )
+    barriers = {str(each.operands[0]) for each in instructions(found.body) if each.opcode[0] == "bar"}
+    assert barriers == {"Immediate(value=0)", "Immediate(value=1)"}  # nothing holds the address of h
+    assert "trap" in [each.opcode[0] for each in instructions(found.body)]
+
+
+def test_a_call_through_a_pointer_that_no_function_fits_stays() -> None:
+    found = of(
+        ".func f(.reg .b32 %a) { ret; }\n"
+        ".entry k() { .reg .b64 %rd<3>; mov.u64 %rd1, f; ld.global.u64 %rd1, [%rd2]; call %rd1, P;"
+        " P: .callprototype ()_ (); ret; }"
+    )
     assert instructions(found.body)[-1].opcode[0] == "call"
+
+
+@pytest.mark.parametrize(("before", "passed"), [("", Immediate(0)), ("mov.u16 %h1, 7;", Register("%h1"))])
+def test_a_byte_that_nothing_sets_is_that_of_an_empty_structure(before: str, passed: object) -> None:
+    found = of(
+        ".func f(.param .b8 tag) { .reg .b16 %h; ld.param.u8 %h, [tag]; st.shared.u8 [0], %h; ret; }\n"
+        f".entry k() {{ .reg .b16 %h<3>; {before} {{ .param .b8 p; st.param.b8 [p], %h1; call f, (p); }} ret; }}"
+    )
+    first = instructions(found.body)[1 if before else 0]
+    assert first.operands[1] == passed
 
 
 def test_calls_of_functions_without_a_body_stay() -> None:
@@ -149,6 +171,8 @@ def test_a_recursive_function_is_refused() -> None:
         of(".func f() { call g; ret; }\n.func g() {\ncall f; ret; }\n.entry k() { call f; ret; }")
     assert caught.value.kind == "not-modelled"
     assert caught.value.span is not None and caught.value.span.line == 5
+    with pytest.raises(TirxError, match="the function fib is recursive: fib → fib"):
+        of(".func _Z3fibi() {\ncall _Z3fibi; ret; }\n.entry k() { call _Z3fibi; ret; }")
 
 
 def test_a_call_with_other_arguments_is_refused() -> None:

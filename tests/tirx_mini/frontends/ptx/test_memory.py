@@ -149,6 +149,16 @@ def test_structures_are_read_at_their_bytes() -> None:
     np.testing.assert_array_equal(out, data / 2 + 11)
 
 
+def test_a_tuple_in_a_structure_is_a_structure_with_its_alignment() -> None:
+    text = entry("a b", "").replace(".param .u64 a", ".param .align 8 .b8 a[40]").replace("\nret;", """
+        ld.param.u32 %r1, [a]; ld.param.u64 %d0, [a+8]; ld.param.u32 %r2, [a+16]; ld.param.u32 %r3, [a+24];
+        ld.param.u32 %r4, [a+28]; ld.param.u32 %r5, [a+32]; ld.global.u32 %r6, [%d0]; ld.param.u64 %d1, [b];
+        st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4}; st.global.v2.u32 [%d1+16], {%r5, %r6}; ret;""")
+    out = np.zeros(6, np.uint32)
+    assert run(text, (1, (np.array([7], np.uint32), 2), (3, 4), 5), out, block=1).verdict == "ok"
+    assert out.tolist() == [1, 2, 3, 4, 5, 7]
+
+
 _ATOMS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray], type]] = {
     "add.u32": ("u32", lambda old, v: old + v, np.uint32),
     "add.f32": ("f32", lambda old, v: old + v, np.float32),
@@ -307,3 +317,49 @@ def test_a_vector_load_under_a_condition_leaves_the_registers_of_other_lanes() -
     a, b = np.arange(100, 164).astype(np.uint32), np.zeros(64, np.uint32)
     assert run(text, a, b).verdict == "ok"
     np.testing.assert_array_equal(b, np.concatenate([a[:22], [7, 9] * 21]))
+
+
+@pytest.mark.parametrize(("guess", "again", "races"), [("%r3", "%r3", False), ("7", "%r1", True)])
+def test_a_load_whose_value_a_swap_checks_does_not_race(guess: str, again: str, races: bool) -> None:
+    text = entry("a b", THREAD + f"""ld.u32 %r1, [%d0];
+        AGAIN: mov.u32 %r3, %r1; add.u32 %r4, %r3, 1; atom.cas.b32 %r1, [%d0], {guess}, %r4;
+        setp.ne.u32 %p1, %r1, {again}; @%p1 bra AGAIN;""")
+    count = np.zeros(1, np.uint32)
+    report = run(text, count, np.zeros(1, np.uint32), grid=3, block=1)
+    assert report.verdict == ("hazard" if races else "ok")
+    assert races or count[0] == 3
+
+
+@pytest.mark.parametrize("kind", ["f32", "u32", "f64", "b16"])
+def test_an_initialised_byte_array_has_the_elements_that_it_is_accessed_by(kind: str) -> None:
+    width = int(kind[1:]) // 8
+    values = np.array([1.5, -2.0, 3.0], f"f{width}") if kind[0] == "f" else np.array([1, 258, 7], f"u{width}")
+    data = ", ".join(map(str, values.tobytes()))
+    register = {"f32": "%f1", "u32": "%r1", "f64": "%g1", "b16": "%h1"}[kind]
+
+    def text(offset: int) -> str:
+        return entry("a", f"""ld.param.u64 %d1, [a]; mov.u64 %d2, table; add.s64 %d2, %d2, {offset};
+            ld.global.{kind} {register}, [%d2]; st.global.{kind} [%d1], {register};""",
+            before=f".global .align 8 .b8 table[{3 * width}] = {{{data}}};")
+
+    out = np.zeros(1, values.dtype)
+    assert run(text(width), out, block=(1,)).verdict == "ok" and out[0] == values[1]
+    (finding,) = run(text(3 * width), out, block=(1,)).findings
+    assert finding.message == "element 3 of table is accessed, but table has 3 elements"
+
+
+def test_an_access_of_several_bytes_outside_of_a_byte_array_is_named_in_bytes() -> None:
+    text = entry("a b", THREAD + "ld.u8 %r1, [%d0]; ld.u32 %r2, [%d0+8]; st.u32 [%d1], %r2;")
+    (finding,) = run(text, np.zeros(8, np.uint8), np.zeros(1, np.uint32), block=(1,)).findings
+    assert finding.message == "byte 8 of a is accessed, but a has 8 bytes"
+
+
+def test_variables_are_initialised_with_addresses_of_others() -> None:
+    text = entry("a", """ld.param.u64 %d1, [a]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 8; mov.u64 %d3, tables;
+        add.s64 %d3, %d3, %d2; ld.global.u64 %d4, [%d3]; ld.u32 %r1, [%d4];
+        mul.wide.u32 %d2, %r0, 4; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r1;""",
+        before=".const .u32 one[2] = {1, 2};\n.global .u32 two[2] = {3, 4};\n"
+        ".global .u64 tables[3] = {generic(one)+4, two, 0};")
+    out = np.zeros(2, np.uint32)
+    assert run(text, out, block=(2,)).verdict == "ok"
+    assert out.tolist() == [2, 3]
