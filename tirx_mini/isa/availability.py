@@ -32,7 +32,7 @@ _Pointer = TypeVar("_Pointer", bound=Expr)
 
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
-    """Return a lowered function for `arch`, as "sm_90a", with its widest accesses and its arithmetic on pairs and triples.
+    """Return a lowered function for `arch`, as "sm_90a", with its widest accesses, pairs and triples of float32.
 
     Raises `TirxError` at the first instruction that `arch` lacks, or that has a modifier value that `arch` lacks, as
     kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").

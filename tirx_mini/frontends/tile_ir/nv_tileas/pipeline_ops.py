@@ -138,12 +138,18 @@ async_dot = _op(
     "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
 )  # fmt: skip
 write = _op(
-    "write", "source buffer", "", "$source, $buffer : type($source), type($buffer)",
-    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st).",
+    "write", "source buffer", "", "$source, $buffer attr-dict : type($source), type($buffer)", attrs={"begun": FLAG},
+    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st). begun: the "
+    "next write that is not only begun waits for this one as well.",
 )  # fmt: skip
 copy = _op(
-    "copy", "source", "result", "$source : type($source) -> type($result)",
-    doc="The elements of a tensor in tensor memory, in registers, rounded to the type of the result.",
+    "copy", "source", "result", "$source attr-dict : type($source) -> type($result)", attrs={"begun": FLAG},
+    doc="The elements of a tensor in tensor memory, in registers, rounded to the type of the result. begun: they are "
+    "there after `copied`.",
+)
+copied = _op(
+    "copied", "source", "result", "$source : type($source)", infer="source",
+    doc="The tensor of a copy that was begun, which is complete (PTX ISA: tcgen05.wait::ld).",
 )  # fmt: skip
 async_wait = _op(
     "async.wait", "*values", "*results", "[[$values]] attr-dict [[: type($values)]]",

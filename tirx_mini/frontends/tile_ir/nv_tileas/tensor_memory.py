@@ -5,6 +5,8 @@ slice is copied by itself. If all slices are rounded to 16 bits, they are copied
 for them, and the stage is released before any is stored. Else each is copied where it is used.
 
 Sums that are changed in tensor memory, as attention scales them, are copied, changed and written back slice by slice.
+The first copy begins as soon as all reductions before it are done, beside the exponentials, and the last write waits
+for all of them.
 """
 
 from __future__ import annotations
@@ -47,9 +49,7 @@ def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
         for op in region.ops
     ]
     for change in [found for op in block if (found := _change(op, block, used)) is not None]:
-        place = block.index(change.write)
-        gone = {change.copy, *change.chain, change.write}
-        block = [op for op in (*block[:place], *_by_slices(change), *block[place:]) if op not in gone]
+        block = _changed(change, block)
     for copy in [op for op in block if op.kind is pipe.copy]:
         slices = list(used.get(copy.result, ()))
         if slices and all(op.kind is ops.extract_slice and op in block for op in slices):
@@ -107,58 +107,107 @@ class _Change:
     """Sums that are read from tensor memory, transformed elementwise by `chain`, and written back.
 
     columns: of a slice.
+    held: numbers that a thread holds beside a slice.
     """
 
     copy: Op
     chain: Sequence[Op]
     write: Op
     columns: int
+    held: int
 
 
 def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> _Change | None:
-    """Return the change that ends in a write to tensor memory if it spans more than one slice, else None."""
+    """Return the change that ends in a write to tensor memory, or None if it does not begin with a copy from there."""
     if write.kind is not pipe.write:
+        return None
+    copies = [op for op in block if op.kind is pipe.copy and op.source is write.buffer]
+    if len(copies) != 1 or len(used[copies[0].result]) != 1:
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
     columns = max(FEWEST_COLUMNS, 1 << max(1, MOST_HELD - held).bit_length() - 1)
+    whole = write.source.type.shape[-1]
     if write.source.type.linear.registers <= columns:
-        return None
-    copies = [op for op in block if op.kind is pipe.copy and op.source is write.buffer]
-    shape = *write.source.type.shape[:-1], columns
-    if len(copies) != 1 or write.source.type.linear.part(shape) is None:
+        columns = whole
+    if write.source.type.linear.part((*write.source.type.shape[:-1], columns)) is None:
         return None
     chain: list[Op] = []
-    (user,) = used.get(copies[0].result, ())[:1] or (write,)
+    (user,) = used[copies[0].result]
     while user is not write:
         if user.kind not in std.ELEMENTWISE or user not in block or len(used[user.result]) != 1:
             return None
         chain.append(user)
         (user,) = used[user.result]
-    return _Change(copies[0], chain, write, columns) if len(used[copies[0].result]) == 1 else None
+    return _Change(copies[0], chain, write, columns, held)
 
 
-def _by_slices(change: _Change) -> list[Op]:
-    """Return the operations of a change, slice by slice."""
+def _changed(change: _Change, block: list[Op]) -> list[Op]:
+    """Return the block with a change that is made slice by slice."""
+    first, others = _by_slices(change, block)
+    gone, at = {change.copy, *change.chain, change.write}, block.index(change.write)
+    early = _place(change, block)
+    if early is None:
+        return [op for op in (*block[:at], *first, *others, *block[at:]) if op not in gone]
+    place, stage = early
+    moved = {*gone, *stage}
+    before, between = ([op for op in some if op not in moved] for some in (block[:place], block[place:at]))
+    return [*before, *stage, *first, *between, *others, *(op for op in block[at:] if op not in gone)]
+
+
+def _place(change: _Change, block: Sequence[Op]) -> tuple[int, Sequence[Op]] | None:
+    """Return where in the block the first copy can begin before the copy, and the operations that acquire its stage.
+
+    None if nothing would overlap it, or if a thread had to hold too many numbers. Its latency overlaps what threads
+    compute after their last reduction, which takes as long as the tensor core may still add to the sums.
+    """
+    if change.columns + change.held > MOST_HELD:
+        return None
+    at = block.index(change.copy)
+    reductions = [i for i, op in enumerate(block[:at]) if op.kind is ops.reduce]
+    room = next((op for op in block[:at] if change.copy.source in op.results), None)
+    if not reductions or room is None or room.kind is not pipe.producer_room:
+        return None
+    stage = [op for op in block[:at] if op is room or room.stage in op.results]
+    place = reductions[-1] + 1
+    made = {value for op in block[place:at] if op not in stage for value in op.results}
+    if block.index(stage[0]) < place or made & {value for op in stage for value in op.operands}:
+        return None
+    return place, stage
+
+
+def _by_slices(change: _Change, block: Sequence[Op]) -> tuple[list[Op], list[Op]]:
+    """Return the operations of a change, slice by slice: those that begin the first copy, and the others."""
     b = Builder(change.write.span)
     whole = change.write.source.type
     shape = *whole.shape[:-1], change.columns
     found = whole.linear.part(shape)
     assert found is not None
-    layout = found[0]
-    zero = b.emit(std.constant, types=[Scalar("i32")], value=Dense.of("i32", 0))
-    for number in range(whole.shape[-1] // change.columns):
-        column = b.emit(std.constant, types=[Scalar("i32")], value=Dense.of("i32", number))
-        indices = [*[zero] * (len(shape) - 1), column]
-        room = Tensor(shape, whole.element, TmemLayout())
-        source = b.emit(ops.extract_slice, change.copy.source, indices, types=[room])
-        of_slice = {change.copy.result: b.emit(pipe.copy, source, types=[whole.shaped(shape, layout)], hint="part")}
+    layout, count = found[0], whole.shape[-1] // change.columns
+    waits_later = any(op.kind is pipe.write for op in block[block.index(change.write) + 1 :])
+    first: list[Op] = []
+    for number in range(count):
+        indices: list[Value] = []
+        source = change.copy.source
+        if count > 1:
+            zero, column = (_number(b, n) for n in (0, number))
+            indices = [*[zero] * (len(shape) - 1), column]
+            source = b.emit(ops.extract_slice, source, indices, types=[Tensor(shape, whole.element, TmemLayout())])
+        begun = b.emit(pipe.copy, source, types=[whole.shaped(shape, layout)], hint="part", begun=True)
+        if not number:
+            first, b.ops = b.ops, []
+        of_slice = {change.copy.result: b.emit(pipe.copied, begun, hint="part")}
         for op in change.chain:
             operands = [_sliced_operand(b, v, of_slice, shape, layout, indices) for v in op.operands]
             of_slice[op.result] = b.emit(
                 op.kind, *operands, types=[op.result.type.shaped(shape, layout)], hint=op.result.hint, **op.attrs
             )
-        b.emit(pipe.write, of_slice[change.write.source], source)
-    return b.ops
+        waits = number == count - 1 and not waits_later
+        b.emit(pipe.write, of_slice[change.write.source], source, begun=not waits)
+    return first, b.ops
+
+
+def _number(b: Builder, number: int) -> Value:
+    return b.emit(std.constant, types=[Scalar("i32")], value=Dense.of("i32", number))
 
 
 def _sliced_operand(
@@ -169,7 +218,7 @@ def _sliced_operand(
     layout: LinearLayout,
     indices: list[Value],
 ) -> Value:
-    """Return the slice of an operand of a change; numbers are unchanged."""
-    if value in of_slice or not isinstance(value.type, Tensor):
+    """Return the slice of an operand of a change; numbers, and operands of a change as a whole, are unchanged."""
+    if value in of_slice or not indices or not isinstance(value.type, Tensor):
         return of_slice.get(value, value)
     return b.emit(ops.extract_slice, value, indices, types=[value.type.shaped(shape, layout)])
