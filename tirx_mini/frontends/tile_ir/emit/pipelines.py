@@ -182,6 +182,9 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
     place = stage
     if at.ring.type.parts > 1:
         place = emitter.bind("place", stage * at.ring.type.parts + (op.part if emitter.alone else emitter.group))
+    emitter.set(op.result, Held(at, stage, place))
+    if barrier == "full" and op.again:
+        return
     emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([place]), at.phase[0])
     if at.ring.of_tensor_core:
         emitter.issue("tcgen05.fence.after_thread_sync")
@@ -189,7 +192,6 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
         emitter.issue("fence.proxy.async", "shared::cta")
     if barrier == "empty" and at.ring.type.producer == TMA and at.ring.type.consumer == THREADS:
         emitter.issue("fence.proxy.async", "shared::cta")  # threads have read the bytes that TMA replaces
-    emitter.set(op.result, Held(at, stage, place))
 
 
 def _producer_write(emitter: Emitter, op: Op) -> None:

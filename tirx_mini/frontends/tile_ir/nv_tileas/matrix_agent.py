@@ -12,7 +12,7 @@ pipelines), it issues the MMAs of one part after those of the other:
 
 While warpgroup 0 computes from its scores, the tensor core multiplies for warpgroup 1. Where P takes the place of S,
 P V of an iteration comes first, and S of the next one waits until it is complete. A stage that all parts read is
-waited for by each, and released after the last.
+waited for by the first, and released after the last.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class _Ordered(Rewriter):
             if has_parts and "part" in op.kind.attrs:
                 made = self.copy(op, part=part)
                 self.env.update(zip(op.results, made.results, strict=True))
+            elif op.kind is pipe.consumer_wait and part > 0:
+                self.env[op.result] = self.copy(op, again=True).result
             elif op.kind not in _ONCE or part == self.parts - 1:
                 self.op(op)
 

@@ -65,8 +65,9 @@ producer_commit = _op(
     doc="The stage is full when the copies that were begun are complete.",
 )  # fmt: skip
 consumer_wait = _op(
-    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict", attrs=PART,
-    infer=lambda op: STAGE, doc="Wait until the stage is full.",
+    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict",
+    attrs={**PART, "again": FLAG}, infer=lambda op: STAGE,
+    doc="Wait until the stage is full. again: the agent has waited for it.",
 )  # fmt: skip
 consumer_read = _op(
     _PIPELINE + "consumer_read", "pipeline stage", "*tensors",
