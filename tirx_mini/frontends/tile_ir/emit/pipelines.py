@@ -54,13 +54,17 @@ class Ring:
 class Position:
     """A pipeline iterator, held in variables of the executing threads that `inc_iter` advances.
 
-    left: the stage whose release was deferred, or `NOTHING`.
+    counter: the stage; None where there is one only. left: the stage whose release was deferred, or `NOTHING`.
     """
 
     ring: Ring
-    stage: Buffer
+    counter: Buffer | None
     phase: Buffer
     left: Buffer
+
+    @property
+    def stage(self) -> Expr:
+        return const(0) if self.counter is None else self.counter[0]
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,10 @@ def _consumers(emitter: Emitter, kind: Pipeline) -> int:
 def _create_iterator(emitter: Emitter, op: Op) -> None:
     ring: Ring = emitter.value(op.pipeline)
     name = ring.full.name.removesuffix("_full")
-    stage, phase, left = (emitter.local(f"{name}_{part}", 1, "int32") for part in ("stage", "phase", "left"))
-    emitter.store(stage, 0, const(0))
+    stage = emitter.local(f"{name}_stage", 1, "int32") if ring.type.stages > 1 else None
+    phase, left = (emitter.local(f"{name}_{part}", 1, "int32") for part in ("phase", "left"))
+    if stage is not None:
+        emitter.store(stage, 0, const(0))
     emitter.store(phase, 0, const(int(op.producer)))
     emitter.store(left, 0, const(NOTHING))
     emitter.set(op.result, Position(ring, stage, phase, left))
@@ -150,13 +156,12 @@ def _inc_iter(emitter: Emitter, op: Op) -> None:
 
 
 def _advance(emitter: Emitter, at: Position) -> None:
-    stages = at.ring.type.stages
     flipped = at.phase[0] ^ 1
-    if stages == 1:
+    if at.counter is None:
         emitter.store(at.phase, 0, flipped)
     else:
-        emitter.store(at.stage, 0, (at.stage[0] + 1) % stages)
-        with emitter.when(binary("==", at.stage[0], 0)):
+        emitter.store(at.counter, 0, (at.stage + 1) % at.ring.type.stages)
+        with emitter.when(binary("==", at.stage, 0)):
             emitter.store(at.phase, 0, flipped)
 
 
@@ -171,14 +176,14 @@ def _drain(emitter: Emitter, region: Region) -> None:
 def _last_wait(emitter: Emitter, at: Position) -> None:
     parts = at.ring.type.parts
     for part in range(parts):
-        emitter.issue("mbarrier.try_wait", at.ring.empty.ptr_to([at.stage[0] * parts + part]), at.phase[0])
+        emitter.issue("mbarrier.try_wait", at.ring.empty.ptr_to([at.stage * parts + part]), at.phase[0])
     _advance(emitter, at)
 
 
 def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
     """Wait for the phase of an iterator and acquire its stage."""
     at: Position = emitter.value(op.iterator)
-    stage = emitter.bind("stage", at.stage[0])
+    stage = emitter.bind("stage", at.stage)
     place = stage
     if at.ring.type.parts > 1:
         place = emitter.bind("place", stage * at.ring.type.parts + (op.part if emitter.alone else emitter.group))

@@ -98,7 +98,9 @@ class _Ordered(Rewriter):
             kind = self._pipeline(op)
             has_parts = self.parts > 1 if kind is None else kind.parts > 1
             if has_parts and "part" in op.kind.attrs:
-                made = self.copy(op, part=part)
+                # Threads have read the agent's own sums before they hand over what takes their place.
+                known = {"again": True} if op.kind is pipe.consumer_wait and kind and kind.producer == MMA else {}
+                made = self.copy(op, part=part, **known)
                 self.env.update(zip(op.results, made.results, strict=True))
             elif op.kind is pipe.consumer_wait and part > 0:
                 self.env[op.result] = self.copy(op, again=True).result

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tirx_mini.hardware import WARPGROUP_WARPS
 from tirx_mini.records import dataclass
 
 from ..context import Context
@@ -24,7 +25,9 @@ from ..nv_tileaa import standard as std
 from ..ssa import Builder, Module, Op, Region, Scalar, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
+from .agents import MOST_REGISTERS, registers_of
 from .passes import element_bits
+from .pipeline_ops import COMPUTE, MATRIX, PRODUCER
 
 NEAREST = "nearest_even"
 """The rounding of conversions that copies do."""
@@ -36,19 +39,20 @@ def legalize_tmem_copy(module: Module, context: Context) -> Module:
 
 
 def _function(func: Op) -> Op:
-    body = _region(func.body, uses(func.body))
+    registers = registers_of([(PRODUCER, 1), (MATRIX, 1), (COMPUTE, func.num_warps or WARPGROUP_WARPS)])
+    body = _region(func.body, uses(func.body), max(registers, default=MOST_REGISTERS) - OWN_REGISTERS)
     return Op(func.kind, func.args, func.results, func.attrs, (body,), func.span)
 
 
-def _region(region: Region, used: Mapping[Value, Sequence[Op]]) -> Region:
-    """Legalise the copies of a region and its nested regions."""
+def _region(region: Region, used: Mapping[Value, Sequence[Op]], most: int) -> Region:
+    """Legalise the copies of a region and its nested regions. most: numbers that a thread can hold."""
     block = [
-        Op(op.kind, op.args, op.results, op.attrs, tuple(_region(r, used) for r in op.regions), op.span)
+        Op(op.kind, op.args, op.results, op.attrs, tuple(_region(r, used, most) for r in op.regions), op.span)
         if op.regions
         else op
         for op in region.ops
     ]
-    for change in [found for op in block if (found := _change(op, block, used)) is not None]:
+    for change in [found for op in block if (found := _change(op, block, used, most)) is not None]:
         block = _changed(change, block)
     for copy in [op for op in block if op.kind is pipe.copy]:
         slices = list(used.get(copy.result, ()))
@@ -98,8 +102,8 @@ def _copied(copy: Op, part: Op, final: Op) -> Iterator[Op]:
 
 # -- changes in place ----------------------------------------------------------------------------------------------
 
-MOST_HELD, FEWEST_COLUMNS = 192, 32
-"""Numbers that a thread holds while it changes sums: with the row of an operand that it writes. Columns of a slice."""
+OWN_REGISTERS, FEWEST_COLUMNS = 40, 32
+"""Registers of a thread beside the numbers of tiles: addresses, sums of rows. Columns of a slice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,17 +111,17 @@ class _Change:
     """Sums that are read from tensor memory, transformed elementwise by `chain`, and written back.
 
     columns: of a slice.
-    held: numbers that a thread holds beside a slice.
+    fits: whether a thread can hold a slice beside the row of an operand that it computes.
     """
 
     copy: Op
     chain: Sequence[Op]
     write: Op
     columns: int
-    held: int
+    fits: bool
 
 
-def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) -> _Change | None:
+def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]], most: int) -> _Change | None:
     """Return the change that ends in a write to tensor memory, or None if it does not begin with a copy from there."""
     if write.kind is not pipe.write:
         return None
@@ -125,7 +129,7 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) 
     if len(copies) != 1 or len(used[copies[0].result]) != 1:
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
-    columns = max(FEWEST_COLUMNS, 1 << max(1, MOST_HELD - held).bit_length() - 1)
+    columns = max(FEWEST_COLUMNS, 1 << max(1, most - held).bit_length() - 1)
     whole = write.source.type.shape[-1]
     if write.source.type.linear.registers <= columns:
         columns = whole
@@ -138,7 +142,7 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]]) 
             return None
         chain.append(user)
         (user,) = used[user.result]
-    return _Change(copies[0], chain, write, columns, held)
+    return _Change(copies[0], chain, write, columns, columns + held <= most)
 
 
 def _changed(change: _Change, block: list[Op]) -> list[Op]:
@@ -160,7 +164,7 @@ def _place(change: _Change, block: Sequence[Op]) -> tuple[int, Sequence[Op]] | N
     None if nothing would overlap it, or if a thread had to hold too many numbers. Its latency overlaps what threads
     compute after their last reduction, which takes as long as the tensor core may still add to the sums.
     """
-    if change.columns + change.held > MOST_HELD:
+    if not change.fits:
         return None
     at = block.index(change.copy)
     reductions = [i for i, op in enumerate(block[:at]) if op.kind is ops.reduce]
