@@ -302,6 +302,7 @@ DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.copy: _copy,
     ops.copied: _copied,
     ops.write: _write,
+    ops.written: lambda emitter, op: emitter.issue("tcgen05.wait.st"),
 }
 
 IN_SHARED: Mapping[OpKind, Callable[[Emitter, Op], None]] = {

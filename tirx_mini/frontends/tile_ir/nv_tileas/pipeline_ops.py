@@ -140,8 +140,11 @@ async_dot = _op(
 )  # fmt: skip
 write = _op(
     "write", "source buffer", "", "$source, $buffer attr-dict : type($source), type($buffer)", attrs={"begun": FLAG},
-    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st). begun: the "
-    "next write that is not only begun waits for this one as well.",
+    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st). begun: "
+    "they are there after `written`.",
+)
+written = _op(
+    "written", "", "", "attr-dict", doc="Wait for all writes that were begun (PTX ISA: tcgen05.wait::st).",
 )  # fmt: skip
 copy = _op(
     "copy", "source", "result", "$source attr-dict : type($source) -> type($result)", attrs={"begun": FLAG},

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tirx_mini.hardware import WARPGROUP_WARPS
-from tirx_mini.records import dataclass
+from tirx_mini.records import dataclass, replace
 
 from ..context import Context
 from ..cuda_tile import Dense
@@ -53,7 +53,7 @@ def _region(region: Region, used: Mapping[Value, Sequence[Op]], most: int) -> Re
         for op in region.ops
     ]
     for change in [found for op in block if (found := _change(op, block, used, most)) is not None]:
-        block = _changed(change, block)
+        block = _handed_over(change, _changed(change, block))
     for copy in [op for op in block if op.kind is pipe.copy]:
         slices = list(used.get(copy.result, ()))
         if slices and all(op.kind is ops.extract_slice and op in block for op in slices):
@@ -126,7 +126,8 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]], 
     if write.kind is not pipe.write:
         return None
     copies = [op for op in block if op.kind is pipe.copy and op.source is write.buffer]
-    if len(copies) != 1 or len(used[copies[0].result]) != 1:
+    rooms = [op for op in block if op.kind is pipe.producer_room and write.buffer in op.results]
+    if len(copies) != 1 or not rooms or len(used[copies[0].result]) != 1:
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
     columns = max(FEWEST_COLUMNS, 1 << max(1, most - held).bit_length() - 1)
@@ -147,7 +148,7 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]], 
 
 def _changed(change: _Change, block: list[Op]) -> list[Op]:
     """Return the block with a change that is made slice by slice."""
-    first, others = _by_slices(change, block)
+    first, others = _by_slices(change)
     gone, at = {change.copy, *change.chain, change.write}, block.index(change.write)
     early = _place(change, block)
     if early is None:
@@ -156,6 +157,28 @@ def _changed(change: _Change, block: list[Op]) -> list[Op]:
     moved = {*gone, *stage}
     before, between = ([op for op in some if op not in moved] for some in (block[:place], block[place:at]))
     return [*before, *stage, *first, *between, *others, *(op for op in block[at:] if op not in gone)]
+
+
+def _handed_over(change: _Change, block: list[Op]) -> list[Op]:
+    """Return the block with one wait for all writes to the stage of a change.
+
+    While they are under way, threads reduce what they have written, where a thread has whole rows of it.
+    """
+    room = next(op for op in block if change.copy.source in op.results)
+    place = next(i for i, op in enumerate(block) if op.kind is pipe.producer_commit and op.stage is room.stage)
+    stage = {*room.results, *(op.result for op in block if op.kind is ops.extract_slice and op.source in room.results)}
+    writes = {op for op in block if op.kind is pipe.write and op.buffer in stage}
+    before = [replace(op, attrs={"begun": True}) if op in writes else op for op in block[:place]]
+    made = {value for op in block[place:] for value in op.results}
+    rest = block[place:]
+    moved = [op for op in rest if op.kind is ops.reduce and _in_thread(op) and made.isdisjoint(op.operands)]
+    return [*before, *moved, make(pipe.written, span=change.write.span), *(op for op in rest if op not in moved)]
+
+
+def _in_thread(op: Op) -> bool:
+    """Return whether a thread has all elements of each of its results of a reduction."""
+    layouts = [value.type.linear for value in op.operands]
+    return all(not basis & layout.mask(op.dim) for layout in layouts for basis in (*layout.lane, *layout.warp))
 
 
 def _place(change: _Change, block: Sequence[Op]) -> tuple[int, Sequence[Op]] | None:
@@ -168,8 +191,8 @@ def _place(change: _Change, block: Sequence[Op]) -> tuple[int, Sequence[Op]] | N
         return None
     at = block.index(change.copy)
     reductions = [i for i, op in enumerate(block[:at]) if op.kind is ops.reduce]
-    room = next((op for op in block[:at] if change.copy.source in op.results), None)
-    if not reductions or room is None or room.kind is not pipe.producer_room:
+    room = next(op for op in block if change.copy.source in op.results)
+    if not reductions:
         return None
     stage = [op for op in block[:at] if op is room or room.stage in op.results]
     place = reductions[-1] + 1
@@ -179,7 +202,7 @@ def _place(change: _Change, block: Sequence[Op]) -> tuple[int, Sequence[Op]] | N
     return place, stage
 
 
-def _by_slices(change: _Change, block: Sequence[Op]) -> tuple[list[Op], list[Op]]:
+def _by_slices(change: _Change) -> tuple[list[Op], list[Op]]:
     """Return the operations of a change, slice by slice: those that begin the first copy, and the others."""
     b = Builder(change.write.span)
     whole = change.write.source.type
@@ -187,7 +210,6 @@ def _by_slices(change: _Change, block: Sequence[Op]) -> tuple[list[Op], list[Op]
     found = whole.linear.part(shape)
     assert found is not None
     layout, count = found[0], whole.shape[-1] // change.columns
-    waits_later = any(op.kind is pipe.write for op in block[block.index(change.write) + 1 :])
     first: list[Op] = []
     for number in range(count):
         indices: list[Value] = []
@@ -205,8 +227,7 @@ def _by_slices(change: _Change, block: Sequence[Op]) -> tuple[list[Op], list[Op]
             of_slice[op.result] = b.emit(
                 op.kind, *operands, types=[op.result.type.shaped(shape, layout)], hint=op.result.hint, **op.attrs
             )
-        waits = number == count - 1 and not waits_later
-        b.emit(pipe.write, of_slice[change.write.source], source, begun=not waits)
+        b.emit(pipe.write, of_slice[change.write.source], source, begun=True)
     return first, b.ops
 
 
