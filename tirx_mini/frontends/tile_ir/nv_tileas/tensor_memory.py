@@ -53,7 +53,7 @@ def _region(region: Region, used: Mapping[Value, Sequence[Op]], most: int) -> Re
         for op in region.ops
     ]
     for change in [found for op in block if (found := _change(op, block, used, most)) is not None]:
-        block = _handed_over(change, _changed(change, block))
+        block = _changed(change, block)
     for copy in [op for op in block if op.kind is pipe.copy]:
         slices = list(used.get(copy.result, ()))
         if slices and all(op.kind is ops.extract_slice and op in block for op in slices):
@@ -131,6 +131,9 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]], 
         return None
     held = sum(op.source.type.linear.registers for op in block if op.kind is pipe.write and op is not write)
     columns = max(FEWEST_COLUMNS, 1 << max(1, most - held).bit_length() - 1)
+    fits = columns + held <= most
+    if not fits:
+        columns = 1 << most.bit_length() - 1
     whole = write.source.type.shape[-1]
     if write.source.type.linear.registers <= columns:
         columns = whole
@@ -143,36 +146,31 @@ def _change(write: Op, block: Sequence[Op], used: Mapping[Value, Sequence[Op]], 
             return None
         chain.append(user)
         (user,) = used[user.result]
-    return _Change(copies[0], chain, write, columns, columns + held <= most)
+    return _Change(copies[0], chain, write, columns, fits)
 
 
 def _changed(change: _Change, block: list[Op]) -> list[Op]:
-    """Return the block with a change that is made slice by slice."""
-    first, others = _by_slices(change)
-    gone, at = {change.copy, *change.chain, change.write}, block.index(change.write)
-    early = _place(change, block)
-    if early is None:
-        return [op for op in (*block[:at], *first, *others, *block[at:]) if op not in gone]
-    place, stage = early
-    moved = {*gone, *stage}
-    before, between = ([op for op in some if op not in moved] for some in (block[:place], block[place:at]))
-    return [*before, *stage, *first, *between, *others, *(op for op in block[at:] if op not in gone)]
+    """Return the block with a change that is made slice by slice, and with one wait for all writes to its stage.
 
-
-def _handed_over(change: _Change, block: list[Op]) -> list[Op]:
-    """Return the block with one wait for all writes to the stage of a change.
-
-    While they are under way, threads reduce what they have written, where a thread has whole rows of it.
+    Threads also write an operand to the stage, and reduce it while writes are under way if whole rows of it lie in one
+    thread. Where a thread cannot hold a slice beside a row of the operand, the change follows.
     """
     room = next(op for op in block if change.copy.source in op.results)
-    place = next(i for i, op in enumerate(block) if op.kind is pipe.producer_commit and op.stage is room.stage)
-    stage = {*room.results, *(op.result for op in block if op.kind is ops.extract_slice and op.source in room.results)}
-    writes = {op for op in block if op.kind is pipe.write and op.buffer in stage}
-    before = [replace(op, attrs={"begun": True}) if op in writes else op for op in block[:place]]
-    made = {value for op in block[place:] for value in op.results}
-    rest = block[place:]
-    moved = [op for op in rest if op.kind is ops.reduce and _in_thread(op) and made.isdisjoint(op.operands)]
-    return [*before, *moved, make(pipe.written, span=change.write.span), *(op for op in rest if op not in moved)]
+    commit = next(i for i, op in enumerate(block) if op.kind is pipe.producer_commit and op.stage is room.stage)
+    made = {value for op in block[commit:] for value in op.results}
+    rows = [op for op in block[commit:] if op.kind is ops.reduce and _in_thread(op) and made.isdisjoint(op.operands)]
+    written = [op for op in block if op.kind is pipe.write and op.buffer in room.results and op is not change.write]
+    operand = [*(replace(op, attrs={"begun": True}) for op in written), *rows]
+    first, others = _by_slices(change)
+    gone = {change.copy, *change.chain, change.write, *written, *rows}
+    early = _place(change, block)
+    place, stage = early or (commit, [])
+    before = [op for op in block[:place] if op not in gone and op not in stage]
+    between = [op for op in block[place:commit] if op not in gone and op not in stage]
+    rest = [make(pipe.written, span=change.write.span), *(op for op in block[commit:] if op not in gone)]
+    if change.fits:
+        return [*before, *stage, *first, *between, *others, *operand, *rest]
+    return [*before, *operand, *first, *others, *rest]
 
 
 def _in_thread(op: Op) -> bool:
