@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python benchmarks/tile_programs_b200.py --csv docs/b200_tile.csv
 
-The attention has so many heads that each of 144 SMs has one tile of queries, for tiles of 256 and more: 18 heads, or 36
-for a tile of 512. GEMMs of 8192 are worked out of samples.
+The attention has so many heads that an SM has one tile of 256 queries, or of 512: 18 heads for 144 SMs, or 37 for 148.
+GEMMs of 8192 are worked out of samples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.tile_ir import ct, simulated
 
 GPU = "b200"
-LENGTH, HEADS, QUERIES = 2048, 18, 256
+LENGTH, HEADS, MORE_HEADS = 2048, 18, {512: 37}
 ATTENTION = (
     (64, (128, 128)), (64, (256, 128)), (64, (512, 64)), (128, (128, 64)), (128, (256, 64)), (128, (256, 128)),
 )  # fmt: skip
@@ -49,11 +49,12 @@ def predicted(launch: Callable[[], None], sampled: bool = False) -> float:
 def rows() -> Iterator[tuple[str, str, float, float]]:
     """(problem, tile, µs, TFLOPS) of each case."""
     for columns, tiles in ATTENTION:
-        heads = HEADS * max(1, tiles[0] // QUERIES)
+        heads = MORE_HEADS.get(tiles[0], HEADS)
         q, k, v, o = (torch.zeros((1, heads, LENGTH, columns), dtype=torch.float16) for _ in range(4))
         time = predicted(lambda: attention.attention(q, k, v, o, tiles=tiles))  # noqa: B023
         flops = 4 * heads * LENGTH**2 * columns
-        yield f"attention, {columns} columns", " × ".join(map(str, tiles)), time, flops / time / 1e6
+        problem = f"attention, {columns} columns" + (f", {heads} heads" if heads != HEADS else "")
+        yield problem, " × ".join(map(str, tiles)), time, flops / time / 1e6
     for size, ctas, tiles in GEMM:
         kernel = gemm.gemm_tile.replace_hints(num_ctas=ctas)
         a, b, c = (torch.zeros((size, size), dtype=torch.float16) for _ in range(3))
