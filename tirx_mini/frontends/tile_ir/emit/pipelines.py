@@ -156,13 +156,10 @@ def _inc_iter(emitter: Emitter, op: Op) -> None:
 
 
 def _advance(emitter: Emitter, at: Position) -> None:
-    flipped = at.phase[0] ^ 1
-    if at.counter is None:
-        emitter.store(at.phase, 0, flipped)
-    else:
+    if at.counter is not None:
         emitter.store(at.counter, 0, (at.stage + 1) % at.ring.type.stages)
-        with emitter.when(binary("==", at.stage, 0)):
-            emitter.store(at.phase, 0, flipped)
+    with emitter.when(None if at.counter is None else binary("==", at.stage, 0)):
+        emitter.store(at.phase, 0, at.phase[0] ^ 1)
 
 
 def _drain(emitter: Emitter, region: Region) -> None:
@@ -315,10 +312,6 @@ def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
             emitter.issue("mbarrier.arrive", barrier)
 
 
-def _yield(emitter: Emitter, op: Op) -> None:
-    """Do nothing: the region's copies have already been issued."""
-
-
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
@@ -449,7 +442,7 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.consumer_read: _tensors,
     ops.consumer_release: _consumer_release,
     ops.consumer_drain: _consumer_drain,
-    ops.pipeline_yield: _yield,
+    ops.pipeline_yield: lambda emitter, op: None,  # the region's copies are issued
     ops.agent_switch: _agent_switch,
     ops.elect_one: _elect_one,
     ops.get_cta_slot: _cta_slot,

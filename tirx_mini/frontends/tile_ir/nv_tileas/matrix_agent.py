@@ -18,6 +18,7 @@ waited for by the first, and released after the last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tirx_mini.records import dataclass
 
@@ -99,7 +100,8 @@ class _Ordered(Rewriter):
             has_parts = self.parts > 1 if kind is None else kind.parts > 1
             if has_parts and "part" in op.kind.attrs:
                 # Threads have read the agent's own sums before they hand over what takes their place.
-                known = {"again": True} if op.kind is pipe.consumer_wait and kind and kind.producer == MMA else {}
+                own = op.kind is pipe.consumer_wait and kind is not None and kind.producer == MMA
+                known: dict[str, Any] = {"again": True} if own else {}
                 made = self.copy(op, part=part, **known)
                 self.env.update(zip(op.results, made.results, strict=True))
             elif op.kind is pipe.consumer_wait and part > 0:
