@@ -2,7 +2,8 @@
 
     PYTHONPATH=. python benchmarks/tile_programs_b200.py --csv docs/b200_tile.csv
 
-The attention has so many heads that each SM has a tile of 256 queries.
+The attention has so many heads that an SM has one tile of 256 queries, or of 512: 18 heads for 144 SMs, or 37 for 148.
+GEMMs of 8192 are worked out of samples.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ from tirx_mini.diagnose import Report, SimulationError
 from tirx_mini.tile_ir import ct, simulated
 
 GPU = "b200"
-LENGTH, HEADS, SIZE = 2048, 18, 4096
-ATTENTION = ((64, (128, 128)), (64, (256, 128)), (128, (128, 64)), (128, (256, 64)), (128, (256, 128)))
+LENGTH, HEADS, MORE_HEADS = 2048, 18, {512: 37}
+ATTENTION = (
+    (64, (128, 128)), (64, (256, 128)), (64, (512, 64)), (128, (128, 64)), (128, (256, 64)), (128, (256, 128)),
+)  # fmt: skip
 """Columns of a head, and the tile: queries and keys."""
-GEMM = ((128, 256, 64), (256, 256, 32))
-"""Tiles: rows and columns of C, and the part of K of one step. Each by single CTAs, and by pairs."""
+WIDE, HIGH = (128, 256, 64), (256, 256, 32)
+"""Tiles: rows and columns of C, and the part of K of one step."""
+GEMM = ((2048, 2, WIDE), (4096, 1, WIDE), (4096, 1, HIGH), (4096, 2, WIDE), (4096, 2, HIGH), (8192, 2, HIGH))
+"""Sizes, CTAs of a cluster, and tiles."""
+SAMPLED = 8192
 
 
-def predicted(launch: Callable[[], None]) -> float:
+def predicted(launch: Callable[[], None], sampled: bool = False) -> float:
     """The predicted time of a launch, in µs."""
     reports: list[Report] = []
     try:
-        with simulated(GPU, data=False, reports=reports):
+        with simulated(GPU, data=False, sampled=sampled, reports=reports):
             launch()
     except SimulationError:  # without data, no report is a proof
         pass
@@ -43,18 +49,19 @@ def predicted(launch: Callable[[], None]) -> float:
 def rows() -> Iterator[tuple[str, str, float, float]]:
     """(problem, tile, µs, TFLOPS) of each case."""
     for columns, tiles in ATTENTION:
-        q, k, v, o = (torch.zeros((1, HEADS, LENGTH, columns), dtype=torch.float16) for _ in range(4))
+        heads = MORE_HEADS.get(tiles[0], HEADS)
+        q, k, v, o = (torch.zeros((1, heads, LENGTH, columns), dtype=torch.float16) for _ in range(4))
         time = predicted(lambda: attention.attention(q, k, v, o, tiles=tiles))  # noqa: B023
-        flops = 4 * HEADS * LENGTH**2 * columns
-        yield f"attention, {columns} columns", " × ".join(map(str, tiles)), time, flops / time / 1e6
-    for ctas in (1, 2):
+        flops = 4 * heads * LENGTH**2 * columns
+        problem = f"attention, {columns} columns" + (f", {heads} heads" if heads != HEADS else "")
+        yield problem, " × ".join(map(str, tiles)), time, flops / time / 1e6
+    for size, ctas, tiles in GEMM:
         kernel = gemm.gemm_tile.replace_hints(num_ctas=ctas)
-        for tiles in GEMM:
-            a, b, c = (torch.zeros((SIZE, SIZE), dtype=torch.float16) for _ in range(3))
-            grid = (SIZE // tiles[0], SIZE // tiles[1])
-            time = predicted(lambda: ct.launch(None, grid, kernel, (a, b, c, *tiles)))  # noqa: B023
-            problem = f"GEMM {SIZE}" + (", num_ctas=2" if ctas == 2 else "")
-            yield problem, " × ".join(map(str, tiles)), time, 2 * SIZE**3 / time / 1e6
+        a, b, c = (torch.zeros((size, size), dtype=torch.float16) for _ in range(3))
+        grid = (size // tiles[0], size // tiles[1])
+        time = predicted(lambda: ct.launch(None, grid, kernel, (a, b, c, *tiles)), size >= SAMPLED)  # noqa: B023
+        problem = f"GEMM {size}" + (", num_ctas=2" if ctas == 2 else "")
+        yield problem, " × ".join(map(str, tiles)), time, 2 * size**3 / time / 1e6
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from tirx_mini.records import replace
 
 from .pairs import FUSED_PAIRS, on_pairs
 from .table import TABLE, instruction_of
+from .triples import MAXIMUM_OF_THREE, on_triples
 
 _WIDE_SM = 100
 """The first architecture with 32-byte accesses (PTX ISA: "ld", "st", target notes)."""
@@ -31,7 +32,7 @@ _Pointer = TypeVar("_Pointer", bound=Expr)
 
 
 def for_target(func: PrimFunc, arch: str) -> PrimFunc:
-    """Return a lowered function for `arch`, as "sm_90a", with its widest accesses and its float32 pair arithmetic.
+    """Return a lowered function for `arch`, as "sm_90a", with its widest accesses, pairs and triples of float32.
 
     Raises `TirxError` at the first instruction that `arch` lacks, or that has a modifier value that `arch` lacks, as
     kind::i8 on sm_103a (PTX ISA: "tcgen05.mma").
@@ -56,6 +57,8 @@ def for_target(func: PrimFunc, arch: str) -> PrimFunc:
             raise TirxError(message, node.span, _other_target(*entry.only_on[missing]))
     if wide:
         return _Halved().func(func)
+    if TABLE[MAXIMUM_OF_THREE].exists_on(number):
+        func = on_triples(func)
     return on_pairs(func) if TABLE[FUSED_PAIRS].exists_on(number) else func
 
 

@@ -21,6 +21,8 @@ from .places import SharedTile, TmemTile, seen_as, shared_tile
 from .values import Tile, in_buffer
 
 _T = TypeVar("_T")
+_COPY = {False: "copy", True: "copy_async"}
+"""The tile operation of a copy, by whether it is only begun."""
 
 ROWS = 64
 """Rows of one wgmma."""
@@ -129,11 +131,16 @@ def tcgen05(
         )  # fmt: skip
 
 
-def from_tensor_memory(emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str) -> Tile:
-    """Load sums from tensor memory to registers, 32 lanes per warp (PTX ISA: "tcgen05.ld", access restrictions)."""
+def from_tensor_memory(
+    emitter: Emitter, sums: TmemTile, layout: LinearLayout, name: str, begun: bool = False
+) -> Tile:
+    """Load sums from tensor memory to registers, 32 lanes per warp (PTX ISA: "tcgen05.ld", access restrictions).
+
+    begun: only begin the loads.
+    """
     registers = emitter.local(name, layout.registers, str(sums.memory.dtype))
     for own, part in _rows(emitter, sums, layout, registers):
-        emitter.add(OPS["copy"].build(own, part, scope="warpgroup", span=emitter.span))
+        emitter.add(OPS[_COPY[begun]].build(own, part, scope="warpgroup", span=emitter.span))
     return in_buffer(registers, layout)
 
 
@@ -164,21 +171,27 @@ def _write(emitter: Emitter, op: Op) -> None:
     tile, memory = emitter.held(emitter.tile(op.source), op.source.hint or "x"), emitter.value(op.buffer)
     assert tile.buffer is not None
     for own, part in _rows(emitter, memory, tile.layout, tile.buffer):
-        emitter.add(OPS["copy"].build(part, own, scope="warpgroup", span=emitter.span))
+        emitter.add(OPS[_COPY[op.begun]].build(part, own, scope="warpgroup", span=emitter.span))
 
 
 def _copy(emitter: Emitter, op: Op) -> None:
     sums: TmemTile = emitter.value(op.source)
     tensor, name = op.result.type, op.result.hint or "sums"
-    tile = from_tensor_memory(emitter, sums, tensor.linear, name)
+    tile = from_tensor_memory(emitter, sums, tensor.linear, name, op.begun)
     dtype = dtype_of(tensor.element)
     if dtype == tile.dtype:
         emitter.set(op.result, tile)
         return
+    assert not op.begun, "threads round what was loaded"
     rounded = in_buffer(emitter.local(f"{name}_{dtype}", tile.registers, str(dtype)), tile.layout)
     assert rounded.buffer is not None
     emitter.fill_registers(rounded.buffer, replace(tile, dtype=dtype, at=lambda r: converted(tile.at(r), dtype)))
     emitter.set_held(op.result, rounded)
+
+
+def _copied(emitter: Emitter, op: Op) -> None:
+    emitter.issue("tcgen05.wait.ld")
+    emitter.set(op.result, emitter.value(op.source))
 
 
 def tmem_slice(emitter: Emitter, op: Op) -> None:
@@ -287,7 +300,9 @@ DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.async_wait: _async_wait,
     ops.computed: _computed,
     ops.copy: _copy,
+    ops.copied: _copied,
     ops.write: _write,
+    ops.written: lambda emitter, op: emitter.issue("tcgen05.wait.st"),
 }
 
 IN_SHARED: Mapping[OpKind, Callable[[Emitter, Op], None]] = {

@@ -97,7 +97,9 @@ class Emitter:
         """Registers that more than one use reads, so that nothing may overwrite them."""
         self.tmem: dict[str, Buffer] = {}
         """Tensor memory, as elements of each type that is used."""
-        self.tmem_address: Expr | None = None
+        self.tmem_word: Buffer | None = None
+        """Where tcgen05.alloc writes the address of tensor memory in shared memory."""
+        self.tmem_address: Var | None = None
         self.tmem_columns = 0
         self.arrives_at: Expr | None = None
         """The barrier at which copies arrive that are being emitted."""

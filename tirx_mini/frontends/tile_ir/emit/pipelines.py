@@ -54,13 +54,17 @@ class Ring:
 class Position:
     """A pipeline iterator, held in variables of the executing threads that `inc_iter` advances.
 
-    left: the stage whose release was deferred, or `NOTHING`.
+    counter: the stage; None where there is one only. left: the stage whose release was deferred, or `NOTHING`.
     """
 
     ring: Ring
-    stage: Buffer
+    counter: Buffer | None
     phase: Buffer
     left: Buffer
+
+    @property
+    def stage(self) -> Expr:
+        return const(0) if self.counter is None else self.counter[0]
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,10 @@ def _consumers(emitter: Emitter, kind: Pipeline) -> int:
 def _create_iterator(emitter: Emitter, op: Op) -> None:
     ring: Ring = emitter.value(op.pipeline)
     name = ring.full.name.removesuffix("_full")
-    stage, phase, left = (emitter.local(f"{name}_{part}", 1, "int32") for part in ("stage", "phase", "left"))
-    emitter.store(stage, 0, const(0))
+    stage = emitter.local(f"{name}_stage", 1, "int32") if ring.type.stages > 1 else None
+    phase, left = (emitter.local(f"{name}_{part}", 1, "int32") for part in ("phase", "left"))
+    if stage is not None:
+        emitter.store(stage, 0, const(0))
     emitter.store(phase, 0, const(int(op.producer)))
     emitter.store(left, 0, const(NOTHING))
     emitter.set(op.result, Position(ring, stage, phase, left))
@@ -150,14 +156,10 @@ def _inc_iter(emitter: Emitter, op: Op) -> None:
 
 
 def _advance(emitter: Emitter, at: Position) -> None:
-    stages = at.ring.type.stages
-    flipped = at.phase[0] ^ 1
-    if stages == 1:
-        emitter.store(at.phase, 0, flipped)
-    else:
-        emitter.store(at.stage, 0, (at.stage[0] + 1) % stages)
-        with emitter.when(binary("==", at.stage[0], 0)):
-            emitter.store(at.phase, 0, flipped)
+    if at.counter is not None:
+        emitter.store(at.counter, 0, (at.stage + 1) % at.ring.type.stages)
+    with emitter.when(None if at.counter is None else binary("==", at.stage, 0)):
+        emitter.store(at.phase, 0, at.phase[0] ^ 1)
 
 
 def _drain(emitter: Emitter, region: Region) -> None:
@@ -171,17 +173,20 @@ def _drain(emitter: Emitter, region: Region) -> None:
 def _last_wait(emitter: Emitter, at: Position) -> None:
     parts = at.ring.type.parts
     for part in range(parts):
-        emitter.issue("mbarrier.try_wait", at.ring.empty.ptr_to([at.stage[0] * parts + part]), at.phase[0])
+        emitter.issue("mbarrier.try_wait", at.ring.empty.ptr_to([at.stage * parts + part]), at.phase[0])
     _advance(emitter, at)
 
 
 def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
     """Wait for the phase of an iterator and acquire its stage."""
     at: Position = emitter.value(op.iterator)
-    stage = emitter.bind("stage", at.stage[0])
+    stage = emitter.bind("stage", at.stage)
     place = stage
     if at.ring.type.parts > 1:
         place = emitter.bind("place", stage * at.ring.type.parts + (op.part if emitter.alone else emitter.group))
+    emitter.set(op.result, Held(at, stage, place))
+    if barrier == "full" and op.again:
+        return
     emitter.issue("mbarrier.try_wait", getattr(at.ring, barrier).ptr_to([place]), at.phase[0])
     if at.ring.of_tensor_core:
         emitter.issue("tcgen05.fence.after_thread_sync")
@@ -189,7 +194,6 @@ def _wait(emitter: Emitter, barrier: str, op: Op) -> None:
         emitter.issue("fence.proxy.async", "shared::cta")
     if barrier == "empty" and at.ring.type.producer == TMA and at.ring.type.consumer == THREADS:
         emitter.issue("fence.proxy.async", "shared::cta")  # threads have read the bytes that TMA replaces
-    emitter.set(op.result, Held(at, stage, place))
 
 
 def _producer_write(emitter: Emitter, op: Op) -> None:
@@ -306,10 +310,6 @@ def _arrive_empty(emitter: Emitter, ring: Ring, place: Expr) -> None:
             emitter.issue("mbarrier.arrive.remote", barrier, emitter.lane, True)
         else:
             emitter.issue("mbarrier.arrive", barrier)
-
-
-def _yield(emitter: Emitter, op: Op) -> None:
-    """Do nothing: the region's copies have already been issued."""
 
 
 # -- agents --------------------------------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ PIPELINE_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.consumer_read: _tensors,
     ops.consumer_release: _consumer_release,
     ops.consumer_drain: _consumer_drain,
-    ops.pipeline_yield: _yield,
+    ops.pipeline_yield: lambda emitter, op: None,  # the region's copies are issued
     ops.agent_switch: _agent_switch,
     ops.elect_one: _elect_one,
     ops.get_cta_slot: _cta_slot,

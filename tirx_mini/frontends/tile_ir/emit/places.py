@@ -8,14 +8,16 @@ from dataclasses import replace
 
 from tirx_mini.hardware import TMEM_ALLOCATIONS, TMEM_COLUMNS, TMEM_LANES
 from tirx_mini.ir import (
+    UINT32,
+    Bind,
     Buffer,
-    BufferLoad,
     DataType,
     DeclBuffer,
     Expr,
     If,
     Range,
     Region,
+    Var,
     as_expr,
     binary,
     const,
@@ -180,10 +182,13 @@ def covering(emitter: Emitter, tile: TmemTile, shape: Sequence[int], dtype: str)
 
 
 def _tensor_memory(emitter: Emitter, dtype: str) -> Buffer:
-    """Return all of tensor memory as elements of a type, based at the address from tcgen05.alloc."""
+    """Return all of tensor memory as elements of a type, based at the address from tcgen05.alloc.
+
+    Each thread reads the address once: the tensor core issues several MMAs in the time of a load from shared memory.
+    """
     if not emitter.tmem:
-        address = emitter.shared("tmem_addr", (1,), "uint32", align=16)
-        emitter.tmem_address = address[0]
+        emitter.tmem_word = emitter.shared("tmem_addr", (1,), "uint32", align=16)
+        emitter.tmem_address = Var(UINT32, "tmem_base")
     if dtype not in emitter.tmem:
         shape = TMEM_LANES, TMEM_COLUMNS * (COLUMN_BITS // DataType(dtype).bits)
         layout = TileLayout(S[shape : (1 @ TLane, 1 @ TCol)])
@@ -198,17 +203,17 @@ def allocate(emitter: Emitter, ctas: int) -> None:
     ctas: those that allocate together, and wait for each other before they free it: a pair, or 1.
     """
     count = next(size for size in TMEM_ALLOCATIONS if size >= emitter.tmem_columns)
-    word = emitter.tmem_address
-    assert isinstance(word, BufferLoad)
+    word, address = emitter.tmem_word, emitter.tmem_address
+    assert word is not None and address is not None
     first = binary("==", special("warp_id_in_cta"), 0)
     emitter.prologue.append(
-        If(first, emitter.instruction("tcgen05.alloc", word.buffer.ptr_to([0]), n_cols=count, cta_group=ctas))
+        If(first, emitter.instruction("tcgen05.alloc", word.ptr_to([0]), n_cols=count, cta_group=ctas))
     )
-    emitter.add(*(DeclBuffer(memory) for memory in emitter.tmem.values()))
+    emitter.add(Bind(address, emitter.load(word, const(0))), *(DeclBuffer(memory) for memory in emitter.tmem.values()))
     emitter.epilogue += [
         emitter.instruction("bar.sync.all", 0) if ctas == 1 else emitter.instruction("barrier.cluster.sync"),
         If(first, seq(emitter.instruction("tcgen05.relinquish_alloc_permit", cta_group=ctas),
-                      emitter.instruction("tcgen05.dealloc", word, n_cols=count, cta_group=ctas))),
+                      emitter.instruction("tcgen05.dealloc", address, n_cols=count, cta_group=ctas))),
     ]  # fmt: skip
 
 

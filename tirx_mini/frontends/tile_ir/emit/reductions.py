@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tirx_mini.ir import Buffer, Expr, const
+from tirx_mini.ir import Binary, Buffer, Call, DataType, Expr, Var, as_expr, const
 
 from ..layouts import LinearLayout, bits_of, blocked, linear_index
 from .emitter import Emitter
@@ -36,6 +36,8 @@ def reduce(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine,
 
 CHAINS = 4
 """Sums that a thread builds side by side: an addition waits for the one before it in its chain."""
+STEP = 4
+"""Elements that a statement adds to a chain, so that an instruction for three numbers takes two of them (`max3`)."""
 
 
 def _in_thread(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Combine, buffers: Sequence[Buffer]) -> None:
@@ -55,15 +57,24 @@ def _in_thread(emitter: Emitter, tiles: Sequence[Tile], axis: int, combine: Comb
 
     emitter.loop(results << split, first)
 
-    def one(step: Expr) -> None:
+    def elements(p: Expr, number: Expr | int) -> list[Expr]:
+        return [tile.at(linear_index((p, chained), (as_expr(number), rest))) for tile in tiles]
+
+    def one(step: Expr, width: int = 1) -> None:
         def add(p: Expr) -> None:
-            element = linear_index((p, chained), (step, rest))
-            _combined(emitter, sums, p, combine, [tile.at(element) for tile in tiles])
+            _combined(emitter, sums, p, combine, *(elements(p, step + i) for i in range(width)))
 
         emitter.loop(results << split, add, name="q")
 
-    if rest:
-        _from_one(emitter, 1 << len(rest), one)
+    count = 1 << len(rest)
+    width = 1
+    if len(tiles) == 1 and count > STEP and _is_one_operation(emitter, tiles[0].dtype, combine):
+        width = STEP
+    if width > 1:  # the elements after the first one, up to a whole step
+        one(const(1), width - 1)
+        _from_one(emitter, count // width, lambda step: one(step * width, width))
+    elif rest:
+        _from_one(emitter, count, one)
     for level in reversed(range(split)):
         _join(emitter, sums, results << level, combine)
     if split:
@@ -88,12 +99,23 @@ def _from_one(emitter: Emitter, count: int, body: Callable[[Expr], None]) -> Non
         emitter.loop(count - 1, lambda r: body(r + 1), parallel=False, name="k")
 
 
+def _is_one_operation(emitter: Emitter, dtype: DataType, combine: Combine) -> bool:
+    """Return whether the combination of two elements is one operation on them, which may be nested."""
+    a, b = (Var(dtype, name) for name in "ab")
+    with emitter.block():
+        (result,) = combine([a], [b])
+    operands = result.args if isinstance(result, Call) else (result.a, result.b) if isinstance(result, Binary) else ()
+    return sorted(map(id, operands)) == sorted(map(id, (a, b)))
+
+
 def _combined(
-    emitter: Emitter, buffers: Sequence[Buffer], register: Expr, combine: Combine, others: Sequence[Expr]
+    emitter: Emitter, buffers: Sequence[Buffer], register: Expr, combine: Combine, *others: Sequence[Expr]
 ) -> None:
-    """Emit buffers[register] = combine(buffers[register], others)."""
+    """Emit buffers[register] = combine(buffers[register], others), with one group of elements after the other."""
     index = [const(0) if buffer.scalar else register for buffer in buffers]
-    results = combine([buffer[i] for buffer, i in zip(buffers, index, strict=True)], others)
+    results: Sequence[Expr] = [buffer[i] for buffer, i in zip(buffers, index, strict=True)]
+    for group in others:
+        results = combine(results, group)
     if len(buffers) > 1:
         results = [emitter.bind("best", result) for result in results]
     for buffer, i, result in zip(buffers, index, results, strict=True):

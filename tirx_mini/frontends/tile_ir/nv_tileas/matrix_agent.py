@@ -12,12 +12,13 @@ pipelines), it issues the MMAs of one part after those of the other:
 
 While warpgroup 0 computes from its scores, the tensor core multiplies for warpgroup 1. Where P takes the place of S,
 P V of an iteration comes first, and S of the next one waits until it is complete. A stage that all parts read is
-waited for by each, and released after the last.
+waited for by the first, and released after the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tirx_mini.records import dataclass
 
@@ -98,8 +99,13 @@ class _Ordered(Rewriter):
             kind = self._pipeline(op)
             has_parts = self.parts > 1 if kind is None else kind.parts > 1
             if has_parts and "part" in op.kind.attrs:
-                made = self.copy(op, part=part)
+                # Threads have read the agent's own sums before they hand over what takes their place.
+                own = op.kind is pipe.consumer_wait and kind is not None and kind.producer == MMA
+                known: dict[str, Any] = {"again": True} if own else {}
+                made = self.copy(op, part=part, **known)
                 self.env.update(zip(op.results, made.results, strict=True))
+            elif op.kind is pipe.consumer_wait and part > 0:
+                self.env[op.result] = self.copy(op, again=True).result
             elif op.kind not in _ONCE or part == self.parts - 1:
                 self.op(op)
 

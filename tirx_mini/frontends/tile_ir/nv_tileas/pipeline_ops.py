@@ -65,8 +65,9 @@ producer_commit = _op(
     doc="The stage is full when the copies that were begun are complete.",
 )  # fmt: skip
 consumer_wait = _op(
-    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict", attrs=PART,
-    infer=lambda op: STAGE, doc="Wait until the stage is full.",
+    _PIPELINE + "consumer_wait", "pipeline iterator", "stage", "$pipeline, $iterator attr-dict",
+    attrs={**PART, "again": FLAG}, infer=lambda op: STAGE,
+    doc="Wait until the stage is full. again: the agent has waited for it.",
 )  # fmt: skip
 consumer_read = _op(
     _PIPELINE + "consumer_read", "pipeline stage", "*tensors",
@@ -138,12 +139,21 @@ async_dot = _op(
     "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
 )  # fmt: skip
 write = _op(
-    "write", "source buffer", "", "$source, $buffer : type($source), type($buffer)",
-    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st).",
+    "write", "source buffer", "", "$source, $buffer attr-dict : type($source), type($buffer)", attrs={"begun": FLAG},
+    doc="The elements of a tensor in registers, stored to its place in tensor memory (PTX ISA: tcgen05.st). begun: "
+    "they are there after `written`.",
+)
+written = _op(
+    "written", "", "", "attr-dict", doc="Wait for all writes that were begun (PTX ISA: tcgen05.wait::st).",
 )  # fmt: skip
 copy = _op(
-    "copy", "source", "result", "$source : type($source) -> type($result)",
-    doc="The elements of a tensor in tensor memory, in registers, rounded to the type of the result.",
+    "copy", "source", "result", "$source attr-dict : type($source) -> type($result)", attrs={"begun": FLAG},
+    doc="The elements of a tensor in tensor memory, in registers, rounded to the type of the result. begun: they are "
+    "there after `copied`.",
+)
+copied = _op(
+    "copied", "source", "result", "$source : type($source)", infer="source",
+    doc="The tensor of a copy that was begun, which is complete (PTX ISA: tcgen05.wait::ld).",
 )  # fmt: skip
 async_wait = _op(
     "async.wait", "*values", "*results", "[[$values]] attr-dict [[: type($values)]]",

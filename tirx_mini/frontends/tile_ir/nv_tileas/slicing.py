@@ -44,7 +44,8 @@ def slicing(module: Module, context: Context) -> Module:
 def _function(func: Op, context: Context) -> Op:
     used, defs = uses(func.body), definitions(func.body)
     sums = {op: dot for op in func.body.walk() if op.kind is std.for_ and (dot := simple_sum(op, used)) is not None}
-    found = instructions(func, context, MOST_WARPS) if context.has_tensor_memory else {}
+    quiet = replace(context, notes=[])  # the number of warps is chosen later
+    found = instructions(func, quiet, MOST_WARPS) if context.has_tensor_memory else {}
     in_tensor_memory = {dot for dot, kind in found.items() if kind == ops.TCGEN05}
     for loop, dot in sums.items():
         rows, columns = dot.acc.type.shape[-2:]

@@ -19,8 +19,8 @@ from .operands import definitions, load_of, reasons, shared_layout
 from .products import chains, columns_left, columns_needed
 from .sums import simple_sum
 
-MOST_WARPS = 8
-"""Warps whose threads have registers for a row of 128 sums each."""
+MOST_WARPS, MOST_ROW = 8, 128
+"""Warps whose threads have registers for a row of 128 sums each; twice as many have them for rows of 64."""
 ROWS: Mapping[str, int] = {ops.WGMMA: 64, ops.TCGEN05: 128}
 """Rows of one instruction."""
 MOST_COLUMNS = 256
@@ -81,10 +81,12 @@ def _between_threads(func: Op, context: Context, warps: int, sums: Sequence[Op])
 
 def warps_of_chains(func: Op, context: Context) -> int | None:
     """Return the warp count that gives each thread one row of the chained products, or None without such products."""
-    rows = {op.acc.type.shape[-2] for op in func.body.walk() if op.kind is ops.dot}
+    shapes = [op.acc.type.shape[-2:] for op in func.body.walk() if op.kind is ops.dot]
+    rows = {shape[0] for shape in shapes}
     if not context.has_tensor_memory or context.options.agents == UNSPECIALIZED or len(rows) != 1:
         return None
-    warps = min(rows.pop() // WARP_SIZE, MOST_WARPS)
+    most = MOST_WARPS if max(columns for _, columns in shapes) > MOST_ROW // 2 else 2 * MOST_WARPS
+    warps = min(rows.pop() // WARP_SIZE, most)
     quiet = replace(context, notes=[])
     return warps if warps >= WARPGROUP_WARPS and _between_threads(func, quiet, warps, ()) else None
 

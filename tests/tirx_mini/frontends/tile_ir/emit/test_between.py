@@ -29,6 +29,7 @@ CASES = [
     (128, 128, 64, (128, 64), True, torch.float16),
     (256, 256, 64, (256, 128), True, torch.bfloat16),
     (256, 256, 128, (256, 128), False, torch.float16),
+    (512, 128, 64, (512, 64), False, torch.float16),
 ]
 
 
@@ -123,3 +124,49 @@ def test_probabilities_take_the_place_of_scores_where_tensor_memory_is_small() -
     loop = large[large.index("agent compute") :]
     loop = loop[loop.index("scf.for %n") : loop.index("scf.yield")]
     assert loop.count("nv_tileas.write") == 3 and loop.count("nv_tileas.copy") == 3
+
+
+def compute_agent(queries: int, keys: int, width: int) -> str:
+    """The loop of the computing warps of attention, with its tile."""
+    array = torch.zeros((2, 512, width), dtype=torch.float16)
+    args = (array, array, array, array.clone(), 0.1, False, queries, keys, width)
+    text = print_module(run.compile(attention.attention_tile, args, "b200").nv_tileas)
+    agent = text[text.index("agent compute") :]
+    return agent[: agent.index("{")] + agent[agent.index("scf.for %n") : agent.index("scf.yield")]
+
+
+def in_order(text: str, *parts: str) -> bool:
+    """Return whether each part is in the text behind the one before."""
+    place = 0
+    for part in parts:
+        place = text.find(part, place)
+        if place < 0:
+            return False
+    return True
+
+
+def test_sums_are_copied_beside_the_exponentials() -> None:
+    """The copy begins behind the maximum; what was written is waited for once, behind the sum of the row."""
+    loop = compute_agent(256, 64, 128)
+    assert in_order(
+        loop, "combine = max", "{begun}", "math.exp2", "nv_tileas.copied", "nv_tileas.write", "combine = add",
+        "nv_tileas.written", "producer_commit %acc",
+    )  # fmt: skip
+    assert loop.count("nv_tileas.written") == 1
+
+
+def test_four_warpgroups_share_512_rows() -> None:
+    """A thread has 104 registers: it writes P, of 64 numbers, before it copies 64 sums."""
+    loop = compute_agent(512, 64, 64)
+    assert "warps(16) registers(104)" in loop
+    assert in_order(loop, "math.exp2", "xf16, #tmem>", "combine = add", "xf32, #tmem> ->", "nv_tileas.written")
+
+
+def test_a_stage_of_all_parts_is_waited_for_once() -> None:
+    array = torch.zeros((2, 512, 64), dtype=torch.float16)
+    args = (array, array, array, array.clone(), 0.1, False, 256, 64, 64)
+    text = print_module(run.compile(attention.attention_tile, args, "b200").nv_tileas)
+    agent = text[text.index("agent mma") : text.index("agent compute")]
+    loop = agent[agent.rindex("scf.for %n") :]
+    waits = [line for line in loop.splitlines() if "consumer_wait %pipe" in line]
+    assert ["{again}" in line for line in waits] == [False, False, True, True]
