@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .floats import Calculation
 from .machine import Machine, Thread
 from .operands import s32, u32, u64
 
-_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "min_sm": 70, "cost": "alu", "pure": True, "lanewise": True}
+_FACTS: SharedFacts = {"issued_by": Scope.THREAD, "min_sm": 70, "cost": "alu", "pure": True, "lanewise": True}
 _WORD = (1 << 32) - 1
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import BarrierEffect, Completion, Memory, Scope
+from .facts import BarrierEffect, Completion, Memory, Scope, SharedFacts
 from .machine import Machine, Thread
 from .operands import GlobalAddress, MbarrierAddress, SharedAddress, u32
 from .tma import CacheHint, hinted
@@ -28,7 +28,7 @@ def _cached(operands: Sequence[Expr], bytes: int, cop: str, **_: object) -> str 
     return 'cop="cg" copies 16 bytes' if cop == "cg" and bytes != 16 else None
 
 
-_FACTS: dict[str, Any] = {
+_FACTS: SharedFacts = {
     "issued_by": Scope.WARP, "min_sm": 80, "cost": "alu", "reads": Memory.GLOBAL, "writes": Memory.SHARED,
     "completion": Completion.CP_ASYNC_GROUP,
     "check": _cached,

@@ -17,7 +17,7 @@ import numpy as np
 from tirx_mini.ir import Expr
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .floats import FORMATS, flushed, flushed_result, integral, power_values, powers_of_two
 from .machine import Machine, Thread
 from .operands import typed_value
@@ -26,7 +26,7 @@ Basic = Literal["u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "bf
 Small = Literal["f16", "bf16", "tf32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"]
 Source = Literal["f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2"]
 
-_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "isa": "cvt"}
+_FACTS: SharedFacts = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "isa": "cvt"}
 _CARRIERS = {
     "f16": "b16", "bf16": "b16", "tf32": "b32", "f16x2": "b32", "bf16x2": "b32", "e2m1x2": "b8",
     **dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2"), "b16"),

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .machine import Machine, Thread
 from .operands import f64
 from .packed import Rounding
 
-_FACTS: dict[str, Any] = {
+_FACTS: SharedFacts = {
     "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70, "implied": ("rn",),
 }  # fmt: skip
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum, Flag, auto
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 from tirx_mini.records import dataclass
+
+SharedFacts: TypeAlias = dict[str, Any]
+"""Keywords of `instruction` that several entries of the table share."""
 
 
 class Scope(Enum):

@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .floats import FORMATS, Calculation, flushed, flushed_result, greatest, least, sum_to_odd
 from .machine import Machine, Thread
 from .operands import f32, u32, u64
 
 Rounding = Literal["rn", "rz", "rm", "rp"]
 """The rounding modes: to nearest with ties to even, towards zero, down, and up."""
-_FACTS: dict[str, Any] = {
+_FACTS: SharedFacts = {
     "issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "implied": ("rn",),
 }  # fmt: skip
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .floats import flushed
 from .machine import Machine, Thread
 from .operands import f32, f64
 from .packed import Rounding
 
-_FACTS: dict[str, Any] = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
+_FACTS: SharedFacts = {"issued_by": Scope.THREAD, "cost": "alu", "pure": True, "lanewise": True, "min_sm": 70}
 _SHAPES: dict[Any, tuple[int, int, int]] = {np.float32: (24, -149, 128), np.float64: (53, -1074, 1024)}
 """The significand bits, smallest exponent and infinity exponent of a format."""
 _SMALLEST, _SCALE = Fraction(1, 1 << 126), 1 << 64

@@ -7,24 +7,24 @@ two before the product is added. The weight-stationary form has its own shapes a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import A_IN_TMEM, InstructionDescriptor, Kept
-from .facts import Completion, Memory, Scope
+from .facts import Completion, Memory, Scope, SharedFacts
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
 from .tcgen05 import decoded, in_tmem, smem_operand
 
 Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
-_FACTS: dict[str, Any] = {
+FACTS: SharedFacts = {
     "issued_by": Scope.THREAD, "min_sm": 100, "max_sm": 110, "cost": "mma", "isa": "tcgen05.mma",
     "only_on": {("kind", "i8"): (100, 110)}, "reads": Memory.SHARED | Memory.TENSOR, "writes": Memory.TENSOR,
     "completion": Completion.COMMIT,
 }  # fmt: skip
-_WS: dict[str, Any] = {**_FACTS, "isa": "tcgen05.mma.ws"}
+_WS: SharedFacts = {**FACTS, "isa": "tcgen05.mma.ws"}
 _SCALED = ("f16", "tf32")
 """The kinds that support scale-input-d."""
 
@@ -66,7 +66,7 @@ def kept_lanes(lanes: Sequence[int], scale: int) -> Kept:
     _masked("{a_desc}"),
     name="tcgen05.mma.masked",
     check=_check,
-    **_FACTS,
+    **FACTS,
 )
 def tcgen05_mma_masked(
     gpu: Machine,
@@ -97,7 +97,7 @@ def tcgen05_mma_masked(
     _masked("[{a}]"),
     name="tcgen05.mma.a_in_tmem.masked",
     check=_check,
-    **_FACTS,
+    **FACTS,
 )
 def tcgen05_mma_a_in_tmem_masked(
     gpu: Machine,

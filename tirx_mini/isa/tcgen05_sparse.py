@@ -8,26 +8,20 @@ CTA, which is that of M = 128, and of M = 256 in a pair.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import A_IN_TMEM, PLAIN, PTX_TYPES, InstructionDescriptor
-from .facts import Completion, Memory, Scope
+from .facts import SharedFacts
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
 from .tcgen05 import decoded, in_tmem, smem_operand
-from .tcgen05_forms import kept_lanes, wrong_lanes
+from .tcgen05_forms import FACTS, Kind, kept_lanes, wrong_lanes
 from .tcgen05_scaled import ScaledKind
 
-Kind = Literal["f16", "tf32", "f8f6f4", "i8"]
-_FACTS: dict[str, Any] = {
-    "issued_by": Scope.THREAD, "min_sm": 100, "max_sm": 110, "cost": "mma", "isa": "tcgen05.mma.sp",
-    "reads": Memory.SHARED | Memory.TENSOR, "writes": Memory.TENSOR, "completion": Completion.COMMIT,
-    "only_in_ptx": True,
-}  # fmt: skip
-_OF_INTEGERS: dict[str, Any] = {**_FACTS, "only_on": {("kind", "i8"): (100, 110)}}
+_FACTS: SharedFacts = {**FACTS, "isa": "tcgen05.mma.sp", "only_in_ptx": True}
 _DENSE = "the elements of A are taken as the first half of each row"
 _MASK_AT = 6
 """The number of operands besides the lanes."""
@@ -66,7 +60,7 @@ def _sparse(
 
 
 @instruction(
-    _opcode("[{d}], {a_desc}, {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse", **_OF_INTEGERS
+    _opcode("[{d}], {a_desc}, {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse", **_FACTS
 )
 def tcgen05_mma_sp(
     gpu: Machine,
@@ -93,7 +87,7 @@ def tcgen05_mma_sp(
 
 
 @instruction(
-    _opcode("[{d}], [{a}], {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse.a_in_tmem", **_OF_INTEGERS
+    _opcode("[{d}], [{a}], {b_desc}, [{e}], {idesc}, {accumulate}"), name="tcgen05.mma.sparse.a_in_tmem", **_FACTS
 )
 def tcgen05_mma_sp_a_in_tmem(
     gpu: Machine,
@@ -115,7 +109,7 @@ def tcgen05_mma_sp_a_in_tmem(
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, PLAIN, metadata)
 
 
-@instruction(_masked("{a_desc}"), name="tcgen05.mma.sparse.masked", check=_check, **_OF_INTEGERS)
+@instruction(_masked("{a_desc}"), name="tcgen05.mma.sparse.masked", check=_check, **_FACTS)
 def tcgen05_mma_sp_masked(
     gpu: Machine,
     thread: Thread,
@@ -139,7 +133,7 @@ def tcgen05_mma_sp_masked(
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept, metadata)
 
 
-@instruction(_masked("[{a}]"), name="tcgen05.mma.sparse.a_in_tmem.masked", check=_check, **_OF_INTEGERS)
+@instruction(_masked("[{a}]"), name="tcgen05.mma.sparse.a_in_tmem.masked", check=_check, **_FACTS)
 def tcgen05_mma_sp_a_in_tmem_masked(
     gpu: Machine,
     thread: Thread,

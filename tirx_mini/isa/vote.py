@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from .core import instruction
-from .facts import Scope
+from .facts import Scope, SharedFacts
 from .machine import Machine, Thread
 from .operands import f32, pred, s32, u32
 
-_FACTS: dict[str, Any] = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
+_FACTS: SharedFacts = {"issued_by": Scope.WARP, "cost": "sync", "pure": True}
 
 
 def _lanes(thread: Thread, value: object) -> np.ndarray:

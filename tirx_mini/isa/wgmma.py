@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import START_BITS, WGMMA, InstructionDescriptor, SmemDescriptor, mma_depth, mma_format
-from .facts import Completion, Memory, Scope
+from .facts import Completion, Memory, Scope, SharedFacts
 from .machine import Blocking, FaultKind, Machine, Thread
 from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
 from .requests import WgmmaProduct
@@ -101,7 +101,7 @@ def _registers(n: int, **_: object) -> int:
     return n // 2
 
 
-FACTS: dict[str, Any] = {
+FACTS: SharedFacts = {
     "issued_by": Scope.WARPGROUP, "min_sm": 90, "max_sm": 90, "cost": "wgmma", "isa": "wgmma.mma_async",
     "check": wrong_product, "reads": Memory.SHARED, "completion": Completion.WGMMA_GROUP, "sparse": ("b_dtype",),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import mma_depth, mma_format
+from .facts import SharedFacts
 from .machine import Machine, Thread
 from .mma_sparse import lane_groups
 from .operands import SourceRegisters, UpdatedRegisters, WgmmaDescriptor, pred
@@ -54,7 +55,7 @@ def _wrong(operands: Sequence[Expr], n: int, dtype: str, selector: int, **attrs:
     return wrong_product(operands, n, dtype, **attrs)
 
 
-_FACTS: dict[str, Any] = {**FACTS, "isa": "wgmma.mma_async.sp", "check": _wrong, "only_in_ptx": True}
+_FACTS: SharedFacts = {**FACTS, "isa": "wgmma.mma_async.sp", "check": _wrong, "only_in_ptx": True}
 
 
 def _registers(words: int, *more: str) -> Callable[..., Mapping[str, int]]:

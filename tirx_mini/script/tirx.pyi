@@ -6149,6 +6149,7 @@ class _PtxTcgen05MmaSparse:
         issued by:     each active thread
         architectures: sm_100a to sm_110a
         cost:          mma, 20 cycles to issue in the simulator's clock
+        kind="i8":     only on sm_100a and sm_110a
         completion:    asynchronous, observed through tcgen05.commit
         PTX ISA:       tcgen05.mma.sp
         """

@@ -145,7 +145,9 @@ def _flat(initial: Any) -> Iterable[Initial]:
         yield initial
 
 
-def _value(value: object, dtype: np.dtype, declaration: Declaration, addresses: Mapping[str, int]) -> Any:
+def _value(
+    value: object, dtype: np.dtype, declaration: Declaration, addresses: Mapping[str, int]
+) -> int | np.generic | np.ndarray:
     if isinstance(value, Symbol) and value.name in addresses and dtype.itemsize == 8:
         return addresses[value.name] + value.offset
     if isinstance(value, Immediate):

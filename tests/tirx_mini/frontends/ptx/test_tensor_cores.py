@@ -13,7 +13,7 @@ from tests.tirx_mini.frontends.ptx.test_sparse import image, sparse
 from tirx_mini.diagnose import Report
 from tirx_mini.hardware import gpu_spec
 from tirx_mini.isa import InstructionDescriptor
-from tirx_mini.sim.engines.mma_time import arithmetic, operand_bytes
+from tirx_mini.sim.engines import arithmetic, operand_bytes
 
 HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 M, N = 128, 16
