@@ -99,12 +99,6 @@ REFUSALS: Sequence[Refusal] = (
         "give the value itself, and a filter as a condition: `with Tx.thread()[tx == 0]:`",
     ),
     _row(
-        "sparse matrices",
-        "ptx.tcgen05.mma.sp ptx.tcgen05.mma.sp.*",
-        "sparse MMAs are for programs in PTX: the code generator has none",
-        "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
-    ),
-    _row(
         "choices by a predicate",
         "tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",

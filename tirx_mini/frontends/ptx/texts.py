@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import cached_property, partial
+from types import MappingProxyType
 
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
@@ -25,20 +26,29 @@ _AS_WRITTEN = "--fmad=false"
 
 
 class Role(Enum):
-    """The question that a text is for, with its options."""
+    """The question that a text is for."""
 
-    TIME = ()
+    TIME = "time"
     """The code that a GPU executes."""
-    ASYNCHRONOUS = ("--Ofast-compile=min", _AS_WRITTEN)
+    ASYNCHRONOUS = "asynchronous"
     """All about asynchronous instructions: their results stay where they are until they are waited for."""
-    ORDINARY = ("-G", _AS_WRITTEN)
+    ORDINARY = "ordinary"
     """Ordinary accesses: each of the source is there, in its place."""
-    VALUES = (_AS_WRITTEN,)
+    VALUES = "values"
     """The values that optimised code computes."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        return self.value
+        """The options of its compilation."""
+        return _FLAGS[self]
+
+
+_FLAGS: Mapping[Role, tuple[str, ...]] = MappingProxyType({
+    Role.TIME: (),
+    Role.ASYNCHRONOUS: ("--Ofast-compile=min", _AS_WRITTEN),
+    Role.ORDINARY: ("-G", _AS_WRITTEN),
+    Role.VALUES: (_AS_WRITTEN,),
+})
 
 
 @dataclass(frozen=True)
