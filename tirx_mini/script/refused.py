@@ -99,6 +99,12 @@ REFUSALS: Sequence[Refusal] = (
         "give the value itself, and a filter as a condition: `with Tx.thread()[tx == 0]:`",
     ),
     _row(
+        "sparse matrices",
+        "ptx.tcgen05.mma.sp.block_scale",
+        "a sparse MMA has the names and the operands of its PTX opcode",
+        "use the dense `Tx.gemm_async`, or `Tx.ptx.tcgen05.mma`",
+    ),
+    _row(
         "choices by a predicate",
         "tile.select",
         "TVM 0.26 has no dispatch of it for NVIDIA GPUs either",

@@ -44,7 +44,8 @@ from tirx_mini.records import replace
 from tirx_mini.wording import described
 
 from .builder import current, place
-from .diagnostics import UnknownName
+from .diagnostics import UnknownName, unknown
+from .refused import refusal
 
 Issue = Callable[[Instruction, tuple[Any, ...], dict[str, Any]], "Call | None"]
 """Calls one entry of the table: its operands and modifiers, and its value if it has one."""
@@ -201,6 +202,9 @@ def continuations(opcode: str) -> list[str]:
 def spelt(opcode: str, issue: Issue) -> Spelt:
     """Return the opcode or opcode prefix. Raises `TirxError` if no instruction of the table matches."""
     if not begins(opcode):
+        if refusal(f"ptx.{opcode}") is not None:
+            owner, _, name = f"Tx.ptx.{opcode}".rpartition(".")
+            raise unknown(owner, name, None)
         known = opcode.rpartition(".")[0]
         while known and not continuations(known):
             known = known.rpartition(".")[0]
