@@ -7,7 +7,7 @@ instructions before they are waited for. So no text alone answers all questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import cached_property, partial
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from tirx_mini.ir import TirxError
 from tirx_mini.records import dataclass
 from tirx_mini.runtime import compile_ptx
+from tirx_mini.worker import Worker
 
 from .headers import HEADERS
 from .programs import PtxModule
@@ -23,6 +24,10 @@ from .reader import read
 
 _AS_WRITTEN = "--fmad=false"
 """Products and sums stay apart, so that texts compute the same to the bit."""
+_MAY_HAVE_WGMMA = re.compile(r"wgmma|#\s*include")
+"""A text whose compilation without optimisation may change all that NVRTC 13.0 compiles in a process afterwards."""
+COMPILE_S = 300.0
+"""The time limit of a compilation in another process, in seconds."""
 
 
 class Role(Enum):
@@ -63,6 +68,16 @@ class Source:
 
     def compiled(self, role: Role) -> Text:
         """Compile the text for a role. Raises `TirxError` and `ToolchainError`."""
+        if role is Role.ORDINARY and self.arch == "sm_90a" and _MAY_HAVE_WGMMA.search(self.text):
+            worker = Worker()
+            try:
+                return worker.call(_compiled, (self, role), COMPILE_S)
+            finally:
+                worker.close()
+        return self.compiled_here(role)
+
+    def compiled_here(self, role: Role) -> Text:
+        """Compile the text in this process. Raises as `compiled`."""
         flags = (*role.flags, *self.flags)
         ptx, lowered = compile_ptx(self.text, self.file, self.arch, flags, self.names, HEADERS)
         ptx = re.sub(rf'"[^"\n]*{re.escape(self.file)}"', lambda _: f'"{self.file}"', ptx)  # NVRTC adds the folder
@@ -98,6 +113,13 @@ def texts_of(source: Source, roles: Sequence[Role]) -> Mapping[Role, Text | Tirx
     if isinstance(exact, Text) and exact.ptx == optimised.ptx:
         del found[Role.VALUES]
     return found
+
+
+def _compiled(job: tuple[Source, Role]) -> Generator[None, None, Text]:
+    """Compile a source in a process of its own."""
+    source, role = job
+    yield
+    return source.compiled_here(role)
 
 
 def _attempt(source: Source, role: Role) -> Text | TirxError:

@@ -10,11 +10,15 @@ import pytest
 
 import tirx_mini
 from tirx_mini.__main__ import main
+from tirx_mini.codegen import cuda_source
+from tirx_mini.course import default_kernels, load_kernels
 from tirx_mini.diagnose import Finding, Report
 from tirx_mini.frontends.ptx.merging import lines_of
 from tirx_mini.frontends.ptx.programs import Entry
-from tirx_mini.frontends.ptx.texts import Role
+from tirx_mini.frontends.ptx.texts import Role, Source
 from tirx_mini.ir import TirxError
+from tirx_mini.passes import lower
+from tirx_mini.runtime import compile_cuda
 from tirx_mini.worker import Twin
 
 pytestmark = pytest.mark.compiler
@@ -272,3 +276,11 @@ def test_accumulators_that_are_read_too_early_are_found_in_the_text_that_keeps_t
         return
     assert report.ok and not report.findings and not report.unchecked, report
     assert np.abs(out).max() > 1
+
+
+def test_a_text_with_wgmma_changes_no_later_compilation() -> None:
+    """NVRTC 13.0 compiles other kernels otherwise after a text without optimisation that has one."""
+    kernel = cuda_source(lower(load_kernels(default_kernels(), "sm90")[4](256, 256, 128)))
+    before = compile_cuda(kernel, "sm_90a").ptx
+    Source(WGMMA.replace("WAIT", WAIT).replace("LATE", ""), "k.cu", "sm_90a").compiled(Role.ORDINARY)
+    assert compile_cuda(kernel, "sm_90a").ptx == before
