@@ -47,7 +47,7 @@ def supported() -> tuple[str, ...]:
 
 
 def packages(version: str) -> list[str]:
-    """What `TESTS` need on Python `version`: the requirements of the project and its tests without `NOT_NEEDED`."""
+    """The packages for `TESTS` on Python `version`: the project's and its tests' without `NOT_NEEDED`."""
     environment = {"python_version": version, "extra": "dev"}
     found = [Requirement(line) for line in metadata.requires("tirx_mini") or ()]
     return [
