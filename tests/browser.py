@@ -59,7 +59,7 @@ def browser() -> Iterator[Any]:
 
 
 def violations(page: Any, axe: str, colours: bool = False) -> list[str]:
-    """What axe-core finds on a page, by its rules of every level and its best practices.
+    """The findings of axe-core on a page, by its rules of every level and its best practices.
 
     colours: by its rules about colours alone, for another scheme of a page that all of them were applied to.
     """

@@ -78,7 +78,7 @@ class Tiling:
 
 WIDTHS = {128: range(64, 257, 16), 64: (64, 128, 256)}
 PROMOTIONS = {(1, 1, 1): 1.06, (2, 1, 1): 1.12, (1, 2, 2): 1.05, (2, 2, 2): 1.06, (4, 2, 2): 1.07}
-"""How promoted sums may be divided: parts, sets and chain, and the time of a step relative to one without promotion."""
+"""The divisions of promoted sums: parts, sets and chain, and the time of a step relative to one without promotion."""
 MOST_REGISTERS = 208
 LEAST_PART = 56
 LAUNCH = 1500

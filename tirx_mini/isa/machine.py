@@ -432,7 +432,7 @@ class MachineVerbs(Protocol[ThreadT, MbarrierT, RegistersT]):
     ) -> None:
         """Begin D = A Bᵀ (+ D) at `d` in tensor memory. a_start, b_start: where the operands lie, in bytes of shared
         memory; A's address in tensor memory. scales: where the scale factors of A and B are, if they have any.
-        metadata: where that of a sparse A is, in tensor memory."""
+        metadata: the address in tensor memory of the metadata of a sparse A."""
         ...  # fmt: skip
 
     def tmem_copy(

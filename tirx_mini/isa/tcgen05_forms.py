@@ -29,20 +29,28 @@ _SCALED = ("f16", "tf32")
 """The kinds that support scale-input-d."""
 
 
-def _masked(a: str) -> Callable[..., str]:
+def masked(opcode: str, operands: str) -> Callable[..., str]:
+    """Return the template of a product with a mask of lanes and a scale. operands: those before the descriptor of the
+    instruction.
+    """
+
     def template(scale_input_d: int, **_: object) -> str:
         scale = ", {scale_input_d}" if scale_input_d else ""
         return (
-            f"tcgen05.mma.cta_group::{{cta_group}}.kind::{{kind}} "
-            f"[{{d}}], {a}, {{b_desc}}, {{idesc}}, {{{{lanes}}}}, {{accumulate}}{scale};"
+            f"{opcode}.cta_group::{{cta_group}}.kind::{{kind}} "
+            f"{operands}, {{idesc}}, {{{{lanes}}}}, {{accumulate}}{scale};"
         )
 
     return template
 
 
-def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
-    """Return the error in the lanes and the scale of a product, or None."""
-    return wrong_lanes(len(operands) - 5 if operands else None, cta_group, kind, scale_input_d)
+def lanes_after(count: int) -> Callable[..., str | None]:
+    """Return the check of the lanes and the scale of a product. count: of the operands besides the lanes."""
+
+    def check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
+        return wrong_lanes(len(operands) - count if operands else None, cta_group, kind, scale_input_d)
+
+    return check
 
 
 def wrong_lanes(words: int | None, cta_group: int, kind: str, scale_input_d: int) -> str | None:
@@ -63,9 +71,9 @@ def kept_lanes(lanes: Sequence[int], scale: int) -> Kept:
 
 
 @instruction(
-    _masked("{a_desc}"),
+    masked("tcgen05.mma", "[{d}], {a_desc}, {b_desc}"),
     name="tcgen05.mma.masked",
-    check=_check,
+    check=lanes_after(5),
     **FACTS,
 )
 def tcgen05_mma_masked(
@@ -94,9 +102,9 @@ def tcgen05_mma_masked(
 
 
 @instruction(
-    _masked("[{a}]"),
+    masked("tcgen05.mma", "[{d}], [{a}], {b_desc}"),
     name="tcgen05.mma.a_in_tmem.masked",
-    check=_check,
+    check=lanes_after(5),
     **FACTS,
 )
 def tcgen05_mma_a_in_tmem_masked(

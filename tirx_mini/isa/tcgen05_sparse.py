@@ -1,16 +1,14 @@
 """tcgen05.mma.sp: MMAs with a sparse A, whose metadata lie in tensor memory (PTX ISA: "tcgen05.mma.sp").
 
-Half of the elements in each row of A are zeros, and K is twice that of the dense form. A holds the others, as a dense A
-of K / 2 columns. The instruction descriptor has the sparsity selector. Modelled is the metadata of 128 rows in each
-CTA, which is that of M = 128, and of M = 256 in a pair.
+Half of the elements in each row of A are zeros, and K is twice as large as in the dense form. A holds the others, as a
+dense A of K / 2 columns. The instruction descriptor has the sparsity selector. The metadata is modelled for 128 rows in
+each CTA: M = 128, or M = 256 in a pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
-
-from tirx_mini.ir import Expr
 
 from .core import instruction
 from .descriptors import A_IN_TMEM, PLAIN, PTX_TYPES, InstructionDescriptor
@@ -18,29 +16,15 @@ from .facts import SharedFacts
 from .machine import Machine, Thread
 from .operands import InstructionWord, Tcgen05Descriptor, TmemAddress, pred, u32
 from .tcgen05 import decoded, in_tmem, smem_operand
-from .tcgen05_forms import FACTS, Kind, kept_lanes, wrong_lanes
+from .tcgen05_forms import FACTS, Kind, kept_lanes, lanes_after, masked
 from .tcgen05_scaled import ScaledKind
 
 _FACTS: SharedFacts = {**FACTS, "isa": "tcgen05.mma.sp", "only_in_ptx": True}
 _DENSE = "the elements of A are taken as the first half of each row"
-_MASK_AT = 6
-"""The number of operands besides the lanes."""
 
 
 def _opcode(operands: str) -> str:
     return f"tcgen05.mma.sp.cta_group::{{cta_group}}.kind::{{kind}} {operands};"
-
-
-def _masked(a: str) -> Callable[..., str]:
-    def template(scale_input_d: int, **_: object) -> str:
-        scale = ", {scale_input_d}" if scale_input_d else ""
-        return _opcode(f"[{{d}}], {a}, {{b_desc}}, [{{e}}], {{idesc}}, {{{{lanes}}}}, {{accumulate}}{scale}")
-
-    return template
-
-
-def _check(operands: Sequence[Expr], cta_group: int, kind: str, scale_input_d: int) -> str | None:
-    return wrong_lanes(len(operands) - _MASK_AT if operands else None, cta_group, kind, scale_input_d)
 
 
 def _sparse(
@@ -109,7 +93,10 @@ def tcgen05_mma_sp_a_in_tmem(
         gpu.mma(thread, d, A_IN_TMEM, a, b, start_b, shape, accumulate, cta_group, None, PLAIN, metadata)
 
 
-@instruction(_masked("{a_desc}"), name="tcgen05.mma.sparse.masked", check=_check, **_FACTS)
+@instruction(
+    masked("tcgen05.mma.sp", "[{d}], {a_desc}, {b_desc}, [{e}]"), name="tcgen05.mma.sparse.masked",
+    check=lanes_after(6), **_FACTS,
+)
 def tcgen05_mma_sp_masked(
     gpu: Machine,
     thread: Thread,
@@ -133,7 +120,10 @@ def tcgen05_mma_sp_masked(
         gpu.mma(thread, d, a, start_a, b, start_b, shape, accumulate, cta_group, None, kept, metadata)
 
 
-@instruction(_masked("[{a}]"), name="tcgen05.mma.sparse.a_in_tmem.masked", check=_check, **_FACTS)
+@instruction(
+    masked("tcgen05.mma.sp", "[{d}], [{a}], {b_desc}, [{e}]"), name="tcgen05.mma.sparse.a_in_tmem.masked",
+    check=lanes_after(6), **_FACTS,
+)
 def tcgen05_mma_sp_a_in_tmem_masked(
     gpu: Machine,
     thread: Thread,

@@ -1,8 +1,8 @@
 """wgmma.mma_async.sp: products of a warpgroup with a sparse A (PTX ISA: "wgmma.mma_async.sp").
 
-Half of the elements in each row of A [64, K] are zeros, and K is twice that of the dense form. A holds the others, in
-shared memory or in registers, as a dense A of K / 2 columns. The metadata is that of `mma.sp`: each warp has the places
-of the elements in its 16 rows, in one register.
+Half of the elements in each row of A [64, K] are zeros, and K is twice as large as in the dense form. A holds the
+others, in shared memory or in registers, as a dense A of K / 2 columns. The metadata is as in `mma.sp`: each warp has
+the places of the elements in its 16 rows, in one register.
 """
 
 from __future__ import annotations

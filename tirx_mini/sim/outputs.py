@@ -58,7 +58,7 @@ class Unwritten:
 
 def is_finite(array: np.ndarray) -> bool:
     """Return whether an array contains neither NaN nor infinity."""
-    with np.errstate(invalid="ignore"):  # a signalling NaN of bfloat16 is no reason for a warning
+    with np.errstate(invalid="ignore"):  # a bfloat16 may be a signalling NaN, which needs no warning
         return array.dtype.kind not in "fV" or bool(np.isfinite(array).all())
 
 

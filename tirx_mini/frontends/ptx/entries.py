@@ -118,7 +118,7 @@ def _in_order(words: tuple[str, ...]) -> tuple[tuple[str, ...], Mapping[str, obj
 def _of_tensor(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the opcode of a tensor copy as the table spells it.
 
-    An mbarrier of cta_group::1 is that of the CTA that copies, which is the default.
+    An mbarrier of cta_group::1 belongs to the CTA that copies, which is the default.
     """
     group = tuple(word for word in words if word.startswith("cta_group::") and word != "cta_group::1")
     words = tuple(word for word in words if not word.startswith("cta_group::"))

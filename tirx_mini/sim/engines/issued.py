@@ -23,7 +23,7 @@ class Mma:
     pipe: of its warp. pipeline: the key of MMAs that execute in order. issued: the epoch of the warp at the issue.
     column, lane: the start of the accumulator. kept: the treatment of its old contents. a, b: operand layouts,
     interned; a_start, b_start: their addresses, in bytes of shared memory, or an address in tensor memory. previous:
-    the preceding MMA of its pipeline, until that is executed. metadata: the address of that of a sparse A. timed, done:
+    the preceding MMA of its pipeline, until that is executed. metadata: its address, of a sparse A. timed, done:
     whether the tensor core has begun it, and executed it.
     """
 

@@ -21,7 +21,7 @@ class Issued:
     """A wgmma as one warp issued it. index: of the first accumulator register. clocks: of the warp at the issue.
 
     source: the registers that hold matrix A, if it is not in shared memory. fragment: their contents at the issue, as
-    uint32[4, 32]. metadata: that of a sparse A, uint32[32].
+    uint32[4, 32]. metadata: of a sparse A, uint32[32].
     """
 
     __slots__ = (

@@ -81,7 +81,7 @@ def in_columns(codes: np.ndarray, itemsize: int) -> np.ndarray:
 
 
 def executed(mma: str, shared: np.ndarray, words: np.ndarray, idesc: int, **options: Any) -> tuple[np.ndarray, Report]:
-    """What an MMA of thread 0 leaves in tensor memory, uint32[128, 16].
+    """The contents of tensor memory after an MMA of thread 0, uint32[128, 16].
 
     mma: the opcode and its operands: D in %r7, %d10 and %d11 are the descriptors, %r3 that of the instruction, and %r15
     is the first of the columns that hold `words`.

@@ -124,7 +124,7 @@ ALL = LANE >= 0
 @pytest.mark.parametrize(
     ("steps", "n", "read", "kinds"),
     [
-        # The upper lanes commit once more, so that their first copy is complete, and that of the lower lanes is not.
+        # The upper lanes commit once more, so that only their first copy is complete.
         ([("copy", ALL), ("commit", ALL), ("commit", _HIGH), ("wait", ALL)], 1, _HIGH, []),
         ([("copy", ALL), ("commit", ALL), ("commit", _HIGH), ("wait", ALL)], 1, _LOW, ["race"]),
         # The lower lanes have not committed their copy.
