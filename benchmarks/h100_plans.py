@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kernels_ref.sm90.extra_every_shape import planned
-from kernels_ref.sm90.extra_plans import Plan, cycles, plans
+from kernels_ref.sm90.extra_plans import Plan, estimate, plans
 from tirx_mini.course import Shape, shape_text
 from tirx_mini.ending import command
 from tirx_mini.pool import in_order, spread
@@ -34,11 +34,11 @@ HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us", "w
 Times = Mapping[Plan, float]
 
 
-def contestants(shape: Shape) -> list[Plan]:
-    """The plans of a shape that take part, the one with the least estimate first."""
-    ranked = sorted(plans(*shape), key=lambda each: cycles(each, *shape))
-    most = WITHIN * cycles(ranked[0], *shape)
-    return [each for each in ranked[:MOST] if cycles(each, *shape) <= most]
+def contestants(shape: Shape, count: int = MOST) -> list[Plan]:
+    """The plans of a shape that take part, at most so many, the one with the least estimate first."""
+    ranked = sorted(plans(*shape), key=lambda each: estimate(each, *shape))
+    most = WITHIN * estimate(ranked[0], *shape)
+    return [each for each in ranked[:count] if estimate(each, *shape) <= most]
 
 
 def build(shape: Shape, chosen: Plan) -> str:
@@ -50,7 +50,7 @@ def build(shape: Shape, chosen: Plan) -> str:
     return compiled(planned(*shape, DTYPE, chosen), f"{chosen} at {shape_text(shape)}", H100)
 
 
-def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
+def measure(shape: Shape, rounds: int, count: int) -> tuple[float, dict[Plan, float]]:
     """Microseconds of cuBLAS and of each plan."""
     import torch
     from contest import Contest
@@ -59,7 +59,7 @@ def measure(shape: Shape, rounds: int) -> tuple[float, dict[Plan, float]]:
 
     contest = Contest(shape, DTYPE)
     flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    entrants = {repr(chosen): chosen for chosen in contestants(shape)}
+    entrants = {repr(chosen): chosen for chosen in contestants(shape, count)}
     for name, chosen in entrants.items():
         contest.enter_factory(name, partial(planned, chosen=chosen))
     times = in_turn({name: partial(cold_us, launch, flush) for name, launch in contest.entries.items()}, rounds)
@@ -87,7 +87,7 @@ def _plan(row: Mapping[str, str]) -> Plan:
 
 def preferred(shape: Shape, times: Times) -> Plan:
     """The plan with the least estimate, of those that were measured."""
-    return min(times, key=lambda each: cycles(each, *shape))
+    return min(times, key=lambda each: estimate(each, *shape))
 
 
 def judged(shape: Shape, cublas: float, times: Times) -> tuple[float, float]:
@@ -105,11 +105,25 @@ def _text(chosen: Plan) -> str:
     return f"{kernel}{chosen.blk_m} × {chosen.blk_n}{shared}{paired}{', swapped' if chosen.swapped else ''}"
 
 
+def chosen_shapes(options: argparse.Namespace) -> list[Shape]:
+    if options.shapes:
+        from ladder import parse_shapes
+
+        return list(parse_shapes(options.shapes))
+    if options.like:
+        return [shape for shape, *_ in measured(options.like)]
+    from h100_sweep import drawn
+
+    return list(drawn(options.draw))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--read", type=Path, metavar="FILE", help="what was measured, instead of measuring")
     parser.add_argument("--draw", type=int, default=1, metavar="SEED", help="of the shapes, as in h100_sweep.py")
     parser.add_argument("--like", type=Path, metavar="FILE", help="the shapes of such a table, instead of drawn ones")
+    parser.add_argument("--shapes", help="these shapes instead, as in 6400,8672x8224x1064")
+    parser.add_argument("--most", type=int, default=MOST, metavar="COUNT", help="plans of a shape")
     parser.add_argument("--rounds", type=int, default=14)
     parser.add_argument("--jobs", type=int, default=12, help="kernels compiled at a time")
     parser.add_argument("--csv", type=Path, metavar="FILE")
@@ -117,13 +131,11 @@ def main() -> int:
     if options.read:
         found = list(measured(options.read))
     else:
-        from h100_sweep import drawn
-
-        shapes = [shape for shape, *_ in measured(options.like)] if options.like else drawn(options.draw)
-        todo = [(shape, each) for shape in shapes for each in contestants(shape)]
+        shapes = chosen_shapes(options)
+        todo = [(shape, each) for shape in shapes for each in contestants(shape, options.most)]
         for complaint in filter(None, in_order(spread(build), todo, jobs=options.jobs)):
             print(complaint)
-        found = [(shape, *measure(shape, options.rounds)) for shape in shapes]
+        found = [(shape, *measure(shape, options.rounds, options.most)) for shape in shapes]
     print(f"{'M × N × K':>20} {'ratio':>6} {'slower':>6}  {'preferred':24} fastest")
     results = [judged(*each) for each in found]
     ratios = [ratio for _, ratio in results]

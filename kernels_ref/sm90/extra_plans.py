@@ -24,6 +24,7 @@ SMALL = 64
 SECTOR = 16
 SMEM_BYTES = 225 * 1024
 DTYPE_SIZE = 2
+FLOP_A_CYCLE = 4096
 WIDTHS = {64: range(32, 129, 16), 128: range(48, 257, 16), 192: range(96, 193, 16)}
 """The columns of a tile, by its rows. A consumer of a CTA of four warpgroups has registers for 192 columns."""
 SHARED_WIDTHS = (32, 64, 96, 128)
@@ -31,14 +32,24 @@ RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
 """Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
 ROWS = 8
 NEIGHBOURS = 16
-COLUMNS = 4
-L2_BYTES = 50e6
-HBM_RATE, SHARED_RATE = 1170, 1350
-"""Bytes a cycle to and from the HBM of an H100: with a tile for each CTA, and where all CTAs have equal shares."""
-BARRIER, PAIR_BARRIER = 42, 87
-"""Cycles from a barrier of the pipeline to the next MMAs, and where a pair of CTAs has to release a stage."""
-UNEVEN_TILES = 2.5
-"""The work of the L2 cache, as by `uneven`, for rows in five sectors of which each CTA of a launch loads its own."""
+START, SHARED_START = 11100, 13500
+"""Cycles of a launch without any work, and of one where CTAs share the steps of all tiles."""
+L2_RATE, L2_RATE_SHARED = 9440, 10660
+"""Bytes a cycle of the L2 cache, and where the CTAs of a cluster share a tile."""
+FROM_L2 = 0.7
+"""The share of a tile that the L2 cache delivers to each CTA by itself, though its neighbours load it too."""
+UNEVEN, PAIRED_UNEVEN = (1.0, 1.86, 2.48), (1.0, 1.86, 1.84)
+"""The work of the L2 cache by `unaligned`, relative to aligned rows; and where a pair of CTAs shares the rows of B."""
+HBM_RATE, FEW_RATE, SHARED_RATE = 12400, 1300, 1350
+"""Bytes a cycle by which HBM traffic adds to what waits for the L2 cache, and those where CTAs share all steps."""
+BARRIER, PAIR_BARRIER, SHARED_BARRIER = 84, 118, 363
+"""Cycles from a barrier of the pipeline to the next MMAs: of a CTA by itself, where a pair of CTAs releases a stage,
+and where the CTAs of a cluster load different steps."""
+CLOCK_GHZ, SUSTAINED, POWER_EXPONENT, HBM_POWER = 1.98, 0.535, 0.368, 0.15
+"""The clock at rest. It falls with the share of the time in which the tensor cores are busy, above the sustained one; a
+TB/s of HBM traffic draws as much power as 0.15 of that time (docs/h100_counters.csv)."""
+GHZ = 1.755
+"""The clock by which the HBM traffic is estimated."""
 MOST_SUMS = 16 << 20
 """Float32 numbers in the largest workspace."""
 MOST_PARTS, MOST_WIDTH = 16, 256
@@ -68,7 +79,7 @@ class Plan:
 
 def plan(M: int, N: int, K: int) -> Plan:
     """The plan with the least estimate."""
-    return min(plans(M, N, K), key=lambda each: cycles(each, M, N, K))
+    return min(plans(M, N, K), key=lambda each: estimate(each, M, N, K))
 
 
 def k_step(blk_m: int, blk_n: int, ctas: int, K: int) -> int:
@@ -86,7 +97,7 @@ def plans(M: int, N: int, K: int) -> Iterator[Plan]:
     """Every plan that the kernels allow: as many clusters as run at a time, the same number of K tiles for each CTA."""
     for blk_m, widths in WIDTHS.items():
         yield from (Plan(True, blk_m, blk_n, 1) for blk_n in widths)
-        if K % SECTOR and blk_m < M:
+        if K % BLK_K and blk_m < M:
             yield from (Plan(True, blk_m, blk_n, 1, pair=2) for blk_n in widths)
     for ctas in (2, 4, 8):
         if ctas * BLK_K <= K:
@@ -120,25 +131,40 @@ def slots(tiles: int, workers: int) -> int:
     return workers + tiles - 1
 
 
+def estimate(chosen: Plan, M: int, N: int, K: int) -> float:
+    """Estimate the microseconds of one launch by itself.
+
+    The power limit lowers the clock of a launch that keeps the tensor cores busy, so that of two plans the one
+    with fewer cycles gains less than these.
+    """
+    taken = cycles(chosen, M, N, K)
+    busy = 2 * M * N * K / FLOP_A_CYCLE / SM_COUNT / taken
+    hbm = moved(M, N, K) / taken * GHZ / 1e3  # TB/s
+    return taken / CLOCK_GHZ / 1e3 * max(1.0, (busy + HBM_POWER * hbm) / SUSTAINED) ** POWER_EXPONENT
+
+
+def moved(M: int, N: int, K: int) -> int:
+    """The bytes of A, B and D."""
+    return DTYPE_SIZE * (M * K + N * K + M * N)
+
+
 def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
-    """An estimate of the time of a plan, without what all plans take."""
+    """Estimate the cycles of a plan."""
     if chosen.workers:
-        return shared_cycles(chosen, M, N, K)
+        return SHARED_START + shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
-    tiles = ceil(ceil(M / m) / chosen.pair) * ceil(N / n)
-    waves = ceil(tiles / RESIDENT[ctas * chosen.pair])
+    waves = ceil(ceil(ceil(M / m) / chosen.pair) * ceil(N / n) / RESIDENT[ctas * chosen.pair])
     compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
-    memory = 2 * (M * K + N * K + M * N) / HBM_RATE  # each byte once
-    if min(M, N) < CONSUMER_M:
-        memory *= 1.3  # half of a stage are zeros, so that fewer loads are in flight
-    exchange = 2520 + 230 * ctas if ctas > 1 else 0
-    own_store = (2.7 * n / ctas + 88 * parts(n // ctas)) * max(1, m / 128)
-    store = own_store if chosen.own else 8.3 * n / waves
-    return max(compute, memory) + 0.19 * min(compute, memory) + exchange + waves * store
+    # With few rows, a half of each stage and more are zeros, so that fewer loads are in flight.
+    memory = moved(M, N, K) / (HBM_RATE if min(M, N) >= CONSUMER_M else FEW_RATE)
+    exchange = 1100 * ctas - 1300 if ctas > 1 else 0
+    own_store = (8 * n / ctas + 277 * parts(n // ctas)) * max(1, m / 128)
+    store = own_store if chosen.own else 32 * n / waves
+    return START + max(compute, memory) + 0.82 * min(compute, memory) + exchange + waves * store
 
 
 def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
-    """The estimate of `cycles` where all CTAs share the steps of all tiles."""
+    """The cycles where all CTAs share the steps of all tiles, after the start."""
     m, n, workers = chosen.blk_m, chosen.blk_n, chosen.workers
     rows, cols = (N, M) if chosen.swapped else (M, N)
     row_tiles, col_tiles, consumers = ceil(rows / m), ceil(cols / n), m // CONSUMER_M
@@ -152,20 +178,20 @@ def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     near_cols = min(col_tiles, near // near_rows)
     loaded = min(m, rows) + min(n, cols)
     distinct = loaded if near == 1 else (near_rows * m + near_cols * n) / (near_rows * near_cols)
-    l2 = workers * (0.59 * loaded + 0.41 * distinct) * 128 / 5900 * uneven(K)
+    l2 = workers * (0.59 * loaded + 0.41 * distinct) * 128 / 5900 * (1.0, 1.3, 1.9)[unaligned(K)]
     longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 169) / steps
     compute = tiles * ceil(K / BLK_K) / workers * longest
-    memory = 2 * (M * K + N * K + M * N) / SHARED_RATE
+    memory = moved(M, N, K) / SHARED_RATE
     sums = 4 * slots(tiles, workers) * m * n / 1070 + 17 * workers / tiles  # to be written, read and added up
     return max(compute, memory) + 0.2 * min(compute, memory) + 1130 + sums
 
 
-def uneven(K: int) -> float:
-    """The work of the L2 cache for a row of 128 bytes, relative to a row that begins at a multiple of 128.
+def unaligned(K: int) -> int:
+    """0 if all rows of A and B begin with a line of 128 bytes; 1 if they begin with a sector of 32 bytes; else 2.
 
-    Other rows lie in two lines, and in five sectors of 32 bytes if they begin within one.
+    The 128 bytes that a stage has of a row lie in two lines then, and in five sectors.
     """
-    return 1.0 if K % BLK_K == 0 else 1.3 if K % SECTOR == 0 else 1.9
+    return 0 if K % BLK_K == 0 else 1 if K % SECTOR == 0 else 2
 
 
 def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
@@ -173,26 +199,23 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     steps = k_step(m, n, ctas, K) // BLK_K
     m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
-    busy = ctas * min(m_tiles * n_tiles, RESIDENT[ctas])
+    busy = chosen.pair * ctas * min(ceil(m_tiles / chosen.pair) * n_tiles, RESIDENT[ctas * chosen.pair])
     loaded = m + n / chosen.pair
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
     shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)  # rows of 128 bytes, one a cycle
-    # Of what CTAs near one another load at the same time, half comes from the L2 cache once. CTAs that share a tile
-    # load different steps of K: an SM and the one beside it have nothing in common, and the cache delivers less. What a
-    # pair shares is loaded once anyway.
+    # Of what CTAs near one another load at the same time, a part comes from the L2 cache once. CTAs that share a tile
+    # load different steps of K: an SM and the one beside it have nothing in common. What a pair shares is loaded once
+    # anyway.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
     rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
     columns = min(n_tiles, near // rows)
     distinct = loaded if chosen.pair > 1 else (rows * m + columns * n) / (rows * columns)
-    l2 = busy * (loaded + distinct) / 2 * 128 / (7450 if ctas == 1 else 5430)
-    l2 *= uneven(K) if chosen.pair > 1 or K % SECTOR == 0 else UNEVEN_TILES
+    delivered = FROM_L2 * loaded + (1 - FROM_L2) * min(loaded, distinct)
+    uneven = (PAIRED_UNEVEN if chosen.pair > 1 else UNEVEN)[unaligned(K)]
+    l2 = busy * delivered * 128 / (L2_RATE if ctas == 1 else L2_RATE_SHARED) * uneven
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    barrier = BARRIER if chosen.pair == 1 else PAIR_BARRIER
-    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
-    # Neighbours have four columns of tiles. Other CTAs that read the same rows of A drift away from them, and the L2
-    # cache may not hold these rows any more.
-    drift = m_tiles >= ROWS and n_tiles % COLUMNS and 2 * (M + N) * K > L2_BYTES
-    return longest * 1.1 if drift else longest
+    barrier = PAIR_BARRIER if chosen.pair > 1 else BARRIER if ctas == 1 else SHARED_BARRIER
+    return (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
 
 
 def part_width(columns: int) -> int:
