@@ -23,8 +23,9 @@ takes longer than the multiplications of a small tile. So a stage of small tiles
 
 **The edge.** A tile that would extend beyond D is moved inside, and stores what no other tile has. If its CTA loaded
 less than the others, it would run ahead of those that read the same rows of A. With a long K, the L2 cache would not
-hold these rows any more when the others need them. M and N may be any numbers: where TMA cannot store what a tile has,
-because a part of the write-back is shared with another tile or N is not a multiple of 8, threads store single elements.
+hold these rows any more when the others need them. Tiles move by whole parts of the write-back along N, and by eight
+rows along M: TMA stores eight rows at a time where a part has rows of another tile. M and N may be any numbers. Where
+N is not a multiple of 8, TMA cannot store rows of D, and threads store single elements.
 
 **Waves.** The 132 tiles of a wave need the fewest rows of A and B if they are about as many rows of D as columns: 12
 rows of tiles and 11 columns of them, or 16 and 8. The less comes from memory, the more power is left for the tensor
@@ -74,6 +75,7 @@ NEIGHBOUR_ROWS = 4
 FEW = 1024
 MANY_BYTES = 350e6
 EPI_DEPTH = 2
+ROW_BOX = 8
 K_MULTIPLE = 8
 WG_WARPS = 4
 PRODUCER_REGS, CONSUMER_REGS = 40, 232
@@ -107,6 +109,11 @@ def planned(M, N, K, dtype, chosen):
 def first_out(M, N, K, tiles):
     """Whether the L2 cache should give up the tiles of A and B first: if no later wave needs those of the larger."""
     return (tiles <= SM_COUNT or min(M, N) <= FEW) and (M + N) * K * DTYPE_SIZE <= MANY_BYTES
+
+
+def moved_inside(size, tile, step):
+    """Where the last of the tiles begins that cover `size`: moved by a multiple of `step`, so that it has the end."""
+    return size - tile + (tile - size) % step if size > tile else 0
 
 
 def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
@@ -143,9 +150,11 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, M_TILES * N_TILES * CTAS) else {}
     # Tiles that would extend beyond the edge are moved inside, if D is that large.
     M_EDGE, N_EDGE = M % BLK_M > 0 and M > BLK_M, N % BLK_N > 0 and N > BLK_N
-    # TMA stores whole parts, and rows that begin at multiples of 16 bytes.
+    M_LAST, N_LAST = moved_inside(M, BLK_M, ROW_BOX), moved_inside(N, BLK_N, EPI_N)
+    # Then a part may have rows of another tile.
+    SPLIT_ROWS = M_EDGE and M_LAST % CONSUMER_M > 0
+    # TMA stores rows that begin at multiples of 16 bytes.
     TMA_STORE = N % (16 // DTYPE_SIZE) == 0
-    PARTLY = (M_EDGE and M % CONSUMER_M > 0) or (N_EDGE and N % EPI_N > 0)
     # With one consumer, each thread may have all registers that it needs; with three, no more than 128 from the start.
     MOVES_REGS = NUM_CONSUMER == 2
     A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
@@ -170,8 +179,8 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
             tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
             m_own = Tx.meta_var((tile_scheduler.m_idx * PAIR + cta if PAIR > 1 else tile_scheduler.m_idx) * BLK_M)
             n_own = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
-            m_st = Tx.meta_var(Tx.min(m_own, M - BLK_M) if M_EDGE else m_own)
-            n_st = Tx.meta_var(Tx.min(n_own, N - BLK_N) if N_EDGE else n_own)
+            m_st = Tx.meta_var(Tx.min(m_own, M_LAST) if M_EDGE else m_own)
+            n_st = Tx.meta_var(Tx.min(n_own, N_LAST) if N_EDGE else n_own)
 
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
@@ -324,11 +333,21 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                                 m_epi = Tx.meta_var(m_st + row)
                                 n_epi = Tx.meta_var(n_st + rank * PART_N + i * EPI_N)
                                 # Another tile has the rows and columns before m_own and n_own.
-                                if m_epi >= m_own and n_epi >= n_own:
-                                    Tx.copy_async(
-                                        D[m_epi : m_epi + CONSUMER_M, n_epi : n_epi + EPI_N],
-                                        Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma",
-                                    )
+                                if n_epi >= n_own:
+                                    if m_epi >= m_own:
+                                        Tx.copy_async(
+                                            D[m_epi : m_epi + CONSUMER_M, n_epi : n_epi + EPI_N],
+                                            Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma",
+                                        )
+                                    elif SPLIT_ROWS:
+                                        for box in range(CONSUMER_M // ROW_BOX):
+                                            first = Tx.meta_var(box * ROW_BOX)
+                                            if m_epi + first >= m_own:
+                                                Tx.copy_async(
+                                                    D[m_epi + first : m_epi + first + ROW_BOX, n_epi : n_epi + EPI_N],
+                                                    Dsmem[consumer, i % EPI_DEPTH, first : first + ROW_BOX, :],
+                                                    dispatch="tma",
+                                                )
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 @Tx.inline
@@ -355,7 +374,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                     release(last)
                     if CTAS > 1:
                         add_up()
-                    if TMA_STORE and (m_st == m_own and n_st == n_own if PARTLY else True):
+                    if TMA_STORE:
                         write_back()
                     else:
                         store()

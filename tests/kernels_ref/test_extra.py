@@ -33,6 +33,8 @@ CASES: tuple[tuple[Shape, int, int, int], ...] = (
     ((64, 192, 1024), 64, 128, 8),  # eight, a tile that is moved inside
     ((131, 200, 200), 64, 64, 1),  # rows beyond the edge, and a K that ends within a step
     ((300, 136, 328), 192, 96, 1),  # tiles that are moved inside by whole parts
+    ((300, 328, 72), 128, 256, 1),  # by eight rows, and by a whole part of which D has eight columns
+    ((70, 136, 64), 64, 128, 1),  # a part of which another tile has all but eight rows
     ((201, 203, 72), 128, 48, 1),  # an odd N: no store by TMA
     ((200, 101, 328), 64, 64, 4),  # the same, with a K that four share
     ((200, 104, 136), 128, 64, 4),  # one CTA of four has zeros only
@@ -128,7 +130,7 @@ def test_every_shape_has_plans_that_cover_it(m: int, n: int, k: int) -> None:
             assert each.blk_n in (WIDTHS[each.blk_m] if each.ctas == 1 else SHARED_WIDTHS)
             assert tiles <= RESIDENT[each.ctas] or each.ctas == 1
             assert each.blk_n % (8 * each.ctas) == 0
-            assert each.pair == 1 or (each.ctas == 1 and k % 2 and each.blk_m < m)
+            assert each.pair == 1 or (each.ctas == 1 and k % 8 and each.blk_m < m)
 
 
 def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:
