@@ -30,7 +30,7 @@ from tirx_mini.pool import in_order, spread
 DTYPE = "float16"
 MOST, WITHIN = 9, 1.35
 """Plans of a shape that take part: so many, with estimates within so much of the least."""
-HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us", "workers", "swapped", "pair")
+HEAD = ("m", "n", "k", "cublas_us", "kernel", "blk_m", "blk_n", "ctas", "us", "workers", "swapped", "multicast")
 Times = Mapping[Plan, float]
 
 
@@ -81,8 +81,9 @@ def measured(path: Path) -> Iterator[tuple[Shape, float, dict[Plan, float]]]:
 def _plan(row: Mapping[str, str]) -> Plan:
     """The plan of a row; older tables lack some of the last columns."""
     tile = int(row["blk_m"]), int(row["blk_n"]), int(row["ctas"])
-    workers, swapped, pair = int(row.get("workers") or 0), row.get("swapped") == "1", int(row.get("pair") or 1)
-    return Plan(row["kernel"] == "own", *tile, workers, swapped, pair)
+    workers, swapped = int(row.get("workers") or 0), row.get("swapped") == "1"
+    multicast = int(row.get("multicast") or row.get("pair") or 1)
+    return Plan(row["kernel"] == "own", *tile, workers, swapped, multicast)
 
 
 def preferred(shape: Shape, times: Times) -> Plan:
@@ -101,7 +102,7 @@ def judged(shape: Shape, cublas: float, times: Times) -> tuple[float, float]:
 def _text(chosen: Plan) -> str:
     kernel = "" if chosen.own else "step 10, "
     shared = f", {chosen.ctas} CTAs" if chosen.ctas > 1 else f", {chosen.workers} workers" if chosen.workers else ""
-    paired = ", pairs" if chosen.pair > 1 else ""
+    paired = f", {chosen.multicast} share columns" if chosen.multicast > 1 else ""
     return f"{kernel}{chosen.blk_m} × {chosen.blk_n}{shared}{paired}{', swapped' if chosen.swapped else ''}"
 
 
@@ -150,7 +151,7 @@ def main() -> int:
                 for each, us in times.items():
                     kernel = "own" if each.own else "step 10"
                     tile = each.blk_m, each.blk_n, each.ctas
-                    shared = each.workers, int(each.swapped), each.pair
+                    shared = each.workers, int(each.swapped), each.multicast
                     writer.writerow([*shape, f"{cublas:.2f}", kernel, *tile, f"{us:.2f}", *shared])
     return 0
 

@@ -37,9 +37,12 @@ the sum of the same numbers in the same order in every run. The CTAs take the st
 neighbouring pieces of a row at the same time. The sums travel by `st.async`, whose bytes complete on a barrier of the
 CTA that receives them: nobody waits for a barrier of the whole cluster.
 
-**Pairs.** Where K is no multiple of 16, every second row begins within a sector of the L2 cache, and the cache delivers
-about half as much. There, two CTAs of a cluster compute tiles below one another, and each loads half of their tile of B
-for both. Elsewhere, the cluster costs more than the loads that it saves.
+**Multicast.** Where K is no multiple of 64, rows begin within a line of the L2 cache, and the cache delivers about half
+as much. There, two or four CTAs of a cluster compute tiles below one another, and each loads a part of their columns
+for all. Elsewhere, the cluster costs more than the loads that it saves.
+
+**Swapped operands.** 70 rows of A fill two tiles of 64 rows, or the 72 columns of a tile whose rows are rows of B. Such
+a tile is one of D transposed: stmatrix transposes it on its way to shared memory.
 
 **First out.** The L2 cache is full of what was written before. A line that is loaded takes the place of one that has to
 be written to memory first, unless there are others to replace: with `evict_first`, the tiles replace one another. That
@@ -56,8 +59,9 @@ from math import ceil
 from kernels_ref.sm90.extra_plans import (
     CONSUMER_M,
     DTYPE_SIZE,
+    NEAR_ROWS,
     RESIDENT,
-    ROWS,
+    SECTOR,
     SM_COUNT,
     SMEM_BYTES,
     k_step,
@@ -103,12 +107,14 @@ def planned(M, N, K, dtype, chosen):
         return hgemm_v10(M, N, K, dtype)
     if chosen.workers:
         return shared_k(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.workers, chosen.swapped)
-    return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas, chosen.pair)
+    return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas, chosen.multicast, chosen.swapped)
 
 
 def first_out(M, N, K, tiles):
-    """Whether the L2 cache should give up the tiles of A and B first: if no later wave needs those of the larger."""
-    return (tiles <= SM_COUNT or min(M, N) <= FEW) and (M + N) * K * DTYPE_SIZE <= MANY_BYTES
+    """Whether the L2 cache should give up the tiles of A and B first: if no later wave needs those of the larger, and
+    rows begin with a sector of the cache, so that no two steps of K share one."""
+    few = tiles <= SM_COUNT or min(M, N) <= FEW
+    return few and K % SECTOR == 0 and (M + N) * K * DTYPE_SIZE <= MANY_BYTES
 
 
 def moved_inside(size, tile, step):
@@ -116,50 +122,53 @@ def moved_inside(size, tile, step):
     return size - tile + (tile - size) % step if size > tile else 0
 
 
-def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
-    """The kernel whose consumers, one for each 64 rows, share tiles of BLK_M × BLK_N.
+def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPED=False):
+    """The kernel whose consumers, one for each 64 rows, share tiles of BLK_ROWS × BLK_COLS.
 
-    CTAS: of a cluster, which share the K of its only tile. PAIR: 2 for clusters of two CTAs, whose tiles are below one
-    another and share the tile of B.
+    CTAS: of a cluster, which share the K of its only tile. MULTICAST: of a cluster, whose tiles are below one another
+    and share the columns. SWAPPED: whether the rows of a tile are rows of B, and its columns those of A.
     """
-    SIZE = CTAS * PAIR
-    NUM_CONSUMER = BLK_M // CONSUMER_M
-    BLK_K = k_step(BLK_M, BLK_N, CTAS, K)
-    M_TILES, N_TILES, K_TILES = ceil(M / BLK_M), ceil(N / BLK_N), ceil(K / BLK_K / CTAS)
-    M_CLUSTERS = ceil(M_TILES / PAIR)
-    CLUSTERS = M_TILES * N_TILES if CTAS > 1 else min(RESIDENT[PAIR], M_CLUSTERS * N_TILES)
-    B_PART = BLK_N // PAIR
-    TO_BOTH = 0b11 if PAIR > 1 else None
+    ROWS, COLS = (N, M) if SWAPPED else (M, N)
+    SIZE = CTAS * MULTICAST
+    NUM_CONSUMER = BLK_ROWS // CONSUMER_M
+    BLK_K = k_step(BLK_ROWS, BLK_COLS, CTAS, K)
+    ROW_TILES, COL_TILES, K_TILES = ceil(ROWS / BLK_ROWS), ceil(COLS / BLK_COLS), ceil(K / BLK_K / CTAS)
+    ROW_CLUSTERS = ceil(ROW_TILES / MULTICAST)
+    CLUSTERS = ROW_TILES * COL_TILES if CTAS > 1 else min(RESIDENT[MULTICAST], ROW_CLUSTERS * COL_TILES)
+    LOAD_COLS = BLK_COLS // MULTICAST
+    TO_ALL = (1 << MULTICAST) - 1 if MULTICAST > 1 else None
     OTHERS = CTAS - 1
-    PART_N = BLK_N // CTAS
-    EPI_N = part_width(PART_N)
-    PARTS = PART_N // EPI_N
-    EPI_REGS = CONSUMER_M * EPI_N // 128
-    DREG_N = CONSUMER_M * BLK_N // 128
+    PART_COLS = BLK_COLS // CTAS
+    EPI_COLS = part_width(PART_COLS, SWAPPED)
+    PARTS = PART_COLS // EPI_COLS
+    EPI_REGS = CONSUMER_M * EPI_COLS // 128
+    DREG_N = CONSUMER_M * BLK_COLS // 128
     PART_REGS = DREG_N // CTAS
     SUMS_BYTES = OTHERS * NUM_CONSUMER * 128 * PART_REGS * 4
-    EPI_BYTES = NUM_CONSUMER * EPI_DEPTH * CONSUMER_M * EPI_N * DTYPE_SIZE
-    TMA_BYTES = (BLK_M + BLK_N) * BLK_K * DTYPE_SIZE
+    EPI_BYTES = NUM_CONSUMER * EPI_DEPTH * CONSUMER_M * EPI_COLS * DTYPE_SIZE
+    TMA_BYTES = (BLK_ROWS + BLK_COLS) * BLK_K * DTYPE_SIZE
     PIPE_DEPTH = (SMEM_BYTES - SUMS_BYTES - EPI_BYTES) // TMA_BYTES
-    # A CTA of a pair loads nothing before the other one has initialised its barriers.
-    FIRST = min(PIPE_DEPTH, K_TILES) if PAIR == 1 else 0
+    # A CTA that shares columns loads nothing before the others have initialised their barriers.
+    FIRST = min(PIPE_DEPTH, K_TILES) if MULTICAST == 1 else 0
     # With eight or more rows of tiles, 16 neighbours have 4 × 4 of them, as in step 10; with fewer, whole columns.
-    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // PAIR
-    PARTS_OF_GROUP = GROUP * PAIR // NEIGHBOUR_ROWS if M_TILES >= ROWS else 1
+    GROUP = next((rows for rows in WAVE_ROWS if ROW_TILES % rows == 0), NEAR_ROWS) // MULTICAST
+    PARTS_OF_GROUP = GROUP * MULTICAST // NEIGHBOUR_ROWS if ROW_TILES >= NEAR_ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
-    HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, M_TILES * N_TILES * CTAS) else {}
+    HINT = {"cache_hint": "evict_first"} if first_out(M, N, K, ROW_TILES * COL_TILES * CTAS) else {}
     # Tiles that would extend beyond the edge are moved inside, if D is that large.
-    M_EDGE, N_EDGE = M % BLK_M > 0 and M > BLK_M, N % BLK_N > 0 and N > BLK_N
-    M_LAST, N_LAST = moved_inside(M, BLK_M, ROW_BOX), moved_inside(N, BLK_N, EPI_N)
+    ROW_EDGE, COL_EDGE = ROWS % BLK_ROWS > 0 and ROWS > BLK_ROWS, COLS % BLK_COLS > 0 and COLS > BLK_COLS
+    LAST_ROW = moved_inside(ROWS, BLK_ROWS, CONSUMER_M if SWAPPED else ROW_BOX)
+    LAST_COL = moved_inside(COLS, BLK_COLS, EPI_COLS)
     # Then a part may have rows of another tile.
-    SPLIT_ROWS = M_EDGE and M_LAST % CONSUMER_M > 0
+    SPLIT_ROWS = ROW_EDGE and LAST_ROW % CONSUMER_M > 0
     # TMA stores rows that begin at multiples of 16 bytes.
     TMA_STORE = N % (16 // DTYPE_SIZE) == 0
     # With one consumer, each thread may have all registers that it needs; with three, no more than 128 from the start.
     MOVES_REGS = NUM_CONSUMER == 2
-    A_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_M, BLK_K))
-    B_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_N, BLK_K))
-    D_layout = tma_shared_layout(dtype, SWIZZLES[EPI_N], (NUM_CONSUMER, EPI_DEPTH, CONSUMER_M, EPI_N))
+    R_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_ROWS, BLK_K))
+    C_layout = tma_shared_layout(dtype, SwizzleMode.SWIZZLE_128B_ATOM, (PIPE_DEPTH, BLK_COLS, BLK_K))
+    D_PART = (EPI_COLS, CONSUMER_M) if SWAPPED else (CONSUMER_M, EPI_COLS)
+    D_layout = tma_shared_layout(dtype, SWIZZLES[D_PART[1]], (NUM_CONSUMER, EPI_DEPTH, *D_PART))
 
     @Tx.prim_func(tirx=True)
     def kernel(A: Tx.Buffer((M, K), dtype), B: Tx.Buffer((N, K), dtype), D: Tx.Buffer((M, N), dtype)):
@@ -171,29 +180,31 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
             warp_id = Tx.warp_id([WG_WARPS], parent="warpgroup")
             lane_id = Tx.thread_id([32], parent="warp")
 
+            rows, cols = Tx.meta_var((B, A) if SWAPPED else (A, B))
             cluster = Tx.meta_var(bx // SIZE)
             tile_scheduler = ClusterPersistentScheduler2D(
-                "ts", num_m_tiles=M_CLUSTERS, num_n_tiles=N_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
+                "ts", num_m_tiles=ROW_CLUSTERS, num_n_tiles=COL_TILES, l2_group_size=GROUP, num_clusters=CLUSTERS
             )
             part_size = Tx.meta_var(CLUSTERS // PARTS_OF_GROUP)
             tile_scheduler.init(cluster % part_size * PARTS_OF_GROUP + cluster // part_size)
-            m_own = Tx.meta_var((tile_scheduler.m_idx * PAIR + cta if PAIR > 1 else tile_scheduler.m_idx) * BLK_M)
-            n_own = Tx.meta_var(tile_scheduler.n_idx * BLK_N)
-            m_st = Tx.meta_var(Tx.min(m_own, M_LAST) if M_EDGE else m_own)
-            n_st = Tx.meta_var(Tx.min(n_own, N_LAST) if N_EDGE else n_own)
+            row_tile = Tx.meta_var(tile_scheduler.m_idx * MULTICAST + cta if MULTICAST > 1 else tile_scheduler.m_idx)
+            # The rows and columns from these on are the tile's own; another one has those before them.
+            own_row, own_col = Tx.meta_var((row_tile * BLK_ROWS, tile_scheduler.n_idx * BLK_COLS))
+            row_st = Tx.meta_var(Tx.min(own_row, LAST_ROW) if ROW_EDGE else own_row)
+            col_st = Tx.meta_var(Tx.min(own_col, LAST_COL) if COL_EDGE else own_col)
 
             pool = Tx.PoolAllocator()
             tma2mma = TMABar(pool, PIPE_DEPTH, "tma2mma")
             mma2tma = MBarrier(pool, PIPE_DEPTH, "mma2tma")
-            Asmem = pool.alloc((PIPE_DEPTH, BLK_M, BLK_K), dtype, layout=A_layout)
-            Bsmem = pool.alloc((PIPE_DEPTH, BLK_N, BLK_K), dtype, layout=B_layout)
-            Dsmem = pool.alloc((NUM_CONSUMER, EPI_DEPTH, CONSUMER_M, EPI_N), dtype, layout=D_layout)
+            Rsmem = pool.alloc((PIPE_DEPTH, BLK_ROWS, BLK_K), dtype, layout=R_layout)
+            Csmem = pool.alloc((PIPE_DEPTH, BLK_COLS, BLK_K), dtype, layout=C_layout)
+            Dsmem = pool.alloc((NUM_CONSUMER, EPI_DEPTH, *D_PART), dtype, layout=D_layout)
             others_sums = TMABar(pool, 1, "others_sums") if CTAS > 1 else None
             # Four sums of each thread side by side: a warp stores 512 bytes in a row.
             sums = pool.alloc((OTHERS, NUM_CONSUMER, PART_REGS // 4, 128, 4), "float32") if CTAS > 1 else None
             pool.commit()
             tma2mma.init(1)
-            mma2tma.init(NUM_CONSUMER * PAIR)
+            mma2tma.init(NUM_CONSUMER * MULTICAST)
             if CTAS > 1:
                 others_sums.init(1)
             # The thread that initialises the barriers issues the first loads: it needs the proxy fence for itself.
@@ -209,11 +220,11 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                 k_st = Tx.meta_var((k * CTAS + rank) * BLK_K)
                 tma = Tx.meta_var({"dispatch": "tma", "mbar": tma2mma.ptr_to([stage]), **HINT})
                 tma2mma.arrive(stage, TMA_BYTES)
-                Tx.copy_async(Asmem[stage, :, :], A[m_st : m_st + BLK_M, k_st : k_st + BLK_K], **tma)
-                b_st = Tx.meta_var(cta * B_PART if PAIR > 1 else 0)
+                Tx.copy_async(Rsmem[stage, :, :], rows[row_st : row_st + BLK_ROWS, k_st : k_st + BLK_K], **tma)
+                first = Tx.meta_var(cta * LOAD_COLS if MULTICAST > 1 else 0)
                 Tx.copy_async(
-                    Bsmem[stage, b_st : b_st + B_PART, :],
-                    B[n_st + b_st : n_st + b_st + B_PART, k_st : k_st + BLK_K], cta_mask=TO_BOTH, **tma,
+                    Csmem[stage, first : first + LOAD_COLS, :],
+                    cols[col_st + first : col_st + first + LOAD_COLS, k_st : k_st + BLK_K], cta_mask=TO_ALL, **tma,
                 )
 
             @Tx.inline
@@ -226,7 +237,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
 
             @Tx.inline
             def synchronise():
-                if PAIR > 1:
+                if MULTICAST > 1:
                     Tx.cuda.cluster_sync()
                 else:
                     if CTAS > 1:
@@ -259,9 +270,10 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                 if MOVES_REGS:
                     Tx.ptx.setmaxnreg.inc(CONSUMER_REGS)
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
-                Dacc = Dreg.view(CONSUMER_M, BLK_N, layout=wgmma_accumulator_layout(BLK_N, CONSUMER_M))
+                Dacc = Dreg.view(CONSUMER_M, BLK_COLS, layout=wgmma_accumulator_layout(BLK_COLS, CONSUMER_M))
                 Dreg_16b = Tx.alloc_local((EPI_REGS,), dtype)
-                D_16b = Dreg_16b.view(CONSUMER_M, EPI_N, layout=wgmma_accumulator_layout(EPI_N))
+                D_16b = Dreg_16b.view(CONSUMER_M, EPI_COLS, layout=wgmma_accumulator_layout(EPI_COLS))
+                parts = Tx.meta_var(Dsmem.permute(0, 1, 3, 2) if SWAPPED else Dsmem)
                 consumer = Tx.meta_var(wg_id - 1)
                 tid = Tx.meta_var(warp_id * 32 + lane_id)
                 row = Tx.meta_var(consumer * CONSUMER_M)
@@ -270,10 +282,10 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
 
                 @Tx.inline
                 def release(stage):
-                    # Lane r signals CTA r of a pair.
+                    # Lane r signals CTA r of a cluster.
                     if warp_id == 0:
-                        if lane_id < PAIR:
-                            if PAIR > 1:
+                        if lane_id < MULTICAST:
+                            if MULTICAST > 1:
                                 mma2tma.arrive(stage, cta_id=lane_id, pred=True)
                             else:
                                 mma2tma.arrive(stage)
@@ -283,7 +295,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.fence()
                         Tx.gemm_async(
-                            Dacc[:, :], Asmem[stage, row : row + CONSUMER_M, :], Bsmem[stage, :, :],
+                            Dacc[:, :], Rsmem[stage, row : row + CONSUMER_M, :], Csmem[stage, :, :],
                             accum=(k != 0), dispatch="wgmma",
                         )
                         Tx.ptx.wgmma.commit_group()
@@ -311,6 +323,20 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                             Dreg[i] = Dreg[i] + sums[other, consumer, i // 4, tid, i % 4]
 
                 @Tx.inline
+                def store_rows(first, col, buffer, start, count):
+                    # Of the part that begins at row `first` and column `col`, `count` rows from `start` on.
+                    r = Tx.meta_var(first + start)
+                    if SWAPPED:
+                        Tx.copy_async(
+                            D[col : col + EPI_COLS, r : r + count], Dsmem[consumer, buffer, :, :], dispatch="tma"
+                        )
+                    else:
+                        Tx.copy_async(
+                            D[r : r + count, col : col + EPI_COLS],
+                            Dsmem[consumer, buffer, start : start + count, :], dispatch="tma",
+                        )
+
+                @Tx.inline
                 def write_back():
                     if PARTS % EPI_DEPTH:
                         # The first part takes the buffer that the last part of the previous tile is stored from.
@@ -326,38 +352,31 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                         with Tx.thread():
                             Tx.cast(Dreg_16b[:], Dreg[i * EPI_REGS : (i + 1) * EPI_REGS])
                         with Tx.warpgroup():
-                            Tx.copy(Dsmem[consumer, i % EPI_DEPTH, :, :], D_16b[:, :])
+                            Tx.copy(parts[consumer, i % EPI_DEPTH, :, :], D_16b[:, :])
                         Tx.cuda.warpgroup_sync(wg_id)
                         if warp_id == 0:
                             if lane_id == 0:
-                                m_epi = Tx.meta_var(m_st + row)
-                                n_epi = Tx.meta_var(n_st + rank * PART_N + i * EPI_N)
-                                # Another tile has the rows and columns before m_own and n_own.
-                                if n_epi >= n_own:
-                                    if m_epi >= m_own:
-                                        Tx.copy_async(
-                                            D[m_epi : m_epi + CONSUMER_M, n_epi : n_epi + EPI_N],
-                                            Dsmem[consumer, i % EPI_DEPTH, :, :], dispatch="tma",
-                                        )
+                                first, col = Tx.meta_var((row_st + row, col_st + rank * PART_COLS + i * EPI_COLS))
+                                if col >= own_col:
+                                    if first >= own_row:
+                                        store_rows(first, col, i % EPI_DEPTH, 0, CONSUMER_M)
                                     elif SPLIT_ROWS:
                                         for box in range(CONSUMER_M // ROW_BOX):
-                                            first = Tx.meta_var(box * ROW_BOX)
-                                            if m_epi + first >= m_own:
-                                                Tx.copy_async(
-                                                    D[m_epi + first : m_epi + first + ROW_BOX, n_epi : n_epi + EPI_N],
-                                                    Dsmem[consumer, i % EPI_DEPTH, first : first + ROW_BOX, :],
-                                                    dispatch="tma",
-                                                )
+                                            if first + box * ROW_BOX >= own_row:
+                                                store_rows(first, col, i % EPI_DEPTH, box * ROW_BOX, ROW_BOX)
                                 Tx.ptx.cp_async.bulk.commit_group()
 
                 @Tx.inline
                 def store():
                     # Each element by itself: of each eight columns, a thread has two neighbours in rows eight apart.
                     for i in Tx.unroll(PART_REGS):
-                        m = Tx.meta_var(m_st + row + tid // 32 * 16 + tid % 32 // 4 + i // 2 % 2 * 8)
-                        n = Tx.meta_var(n_st + rank * PART_N + i // 4 * 8 + tid % 4 * 2 + i % 2)
-                        if m >= m_own and m < M and n >= n_own and n < N:
-                            D[m, n] = Tx.cast(Dreg[i], dtype)
+                        r = Tx.meta_var(row_st + row + tid // 32 * 16 + tid % 32 // 4 + i // 2 % 2 * 8)
+                        c = Tx.meta_var(col_st + rank * PART_COLS + i // 4 * 8 + tid % 4 * 2 + i % 2)
+                        if r >= own_row and r < ROWS and c >= own_col and c < COLS:
+                            if SWAPPED:
+                                D[c, r] = Tx.cast(Dreg[i], dtype)
+                            else:
+                                D[r, c] = Tx.cast(Dreg[i], dtype)
 
                 while tile_scheduler.valid():
                     for k in range(K_TILES):
@@ -384,7 +403,7 @@ def shared_tiles(M, N, K, dtype, BLK_M, BLK_N, CTAS=1, PAIR=1):
                     if lane_id == 0:
                         Tx.ptx.cp_async.bulk.wait_group(0)
             # No CTA may exit while the other one still loads into it or arrives at its barriers.
-            if PAIR > 1:
+            if MULTICAST > 1:
                 Tx.cuda.cluster_sync()
 
     return kernel

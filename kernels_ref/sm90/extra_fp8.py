@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from kernels_ref.sm90.extra_every_shape import NEIGHBOUR_ROWS, SWIZZLES, WAVE_ROWS, first_out
-from kernels_ref.sm90.extra_plans import CONSUMER_M, RESIDENT, ROWS, SM_COUNT, SMEM_BYTES, part_width
+from kernels_ref.sm90.extra_plans import CONSUMER_M, NEAR_ROWS, RESIDENT, SM_COUNT, SMEM_BYTES, part_width
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -153,8 +153,8 @@ def tiled(M, N, K, chosen):
     PIPE_DEPTH = (SMEM_BYTES - EPI_BYTES) // TMA_BYTES
     # CTAs of a cluster load nothing before all of them have initialised their barriers.
     FIRST = min(PIPE_DEPTH, K_TILES) if CTAS == 1 else 0
-    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), ROWS) // CTAS
-    PARTS_OF_GROUP = max(1, GROUP * CTAS // NEIGHBOUR_ROWS) if M_TILES >= ROWS else 1
+    GROUP = next((rows for rows in WAVE_ROWS if M_TILES % rows == 0), NEAR_ROWS) // CTAS
+    PARTS_OF_GROUP = max(1, GROUP * CTAS // NEIGHBOUR_ROWS) if M_TILES >= NEAR_ROWS else 1
     PARTS_OF_GROUP = PARTS_OF_GROUP if CLUSTERS % PARTS_OF_GROUP == 0 else 1
     TO_ALL = (1 << CTAS) - 1 if CTAS > 1 else None
     HINT = {"cache_hint": "evict_first"} if first_out(M, N, K // 2, M_TILES * N_TILES) else {}

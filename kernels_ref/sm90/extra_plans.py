@@ -30,7 +30,7 @@ WIDTHS = {64: range(32, 129, 16), 128: range(48, 257, 16), 192: range(96, 193, 1
 SHARED_WIDTHS = (32, 64, 96, 128)
 RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
 """Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
-ROWS = 8
+NEAR_ROWS = 8
 NEIGHBOURS = 16
 START, SHARED_START = 11100, 13500
 """Cycles of a launch without any work, and of one where CTAs share the steps of all tiles."""
@@ -38,11 +38,12 @@ L2_RATE, L2_RATE_SHARED = 9440, 10660
 """Bytes a cycle of the L2 cache, and where the CTAs of a cluster share a tile."""
 FROM_L2 = 0.7
 """The share of a tile that the L2 cache delivers to each CTA by itself, though its neighbours load it too."""
-UNEVEN, PAIRED_UNEVEN = (1.0, 1.86, 2.48), (1.0, 1.86, 1.84)
+UNEVEN, MULTICAST_UNEVEN = (1.0, 1.86, 2.48), (1.0, 1.86, 1.84)
 """The work of the L2 cache by `unaligned`, relative to aligned rows; and where a pair of CTAs shares the rows of B."""
 HBM_RATE, FEW_RATE, SHARED_RATE = 12400, 1300, 1350
+HBM_PEAK = 1450
 """Bytes a cycle by which HBM traffic adds to what waits for the L2 cache, and those where CTAs share all steps."""
-BARRIER, PAIR_BARRIER, SHARED_BARRIER = 84, 118, 363
+BARRIER, MULTICAST_BARRIER, SHARED_BARRIER = 84, 118, 363
 """Cycles from a barrier of the pipeline to the next MMAs: of a CTA by itself, where a pair of CTAs releases a stage,
 and where the CTAs of a cluster load different steps."""
 CLOCK_GHZ, SUSTAINED, POWER_EXPONENT, HBM_POWER = 1.98, 0.535, 0.368, 0.15
@@ -53,6 +54,7 @@ GHZ = 1.755
 MOST_SUMS = 16 << 20
 """Float32 numbers in the largest workspace."""
 MOST_PARTS, MOST_WIDTH = 16, 256
+MOST_SWAPPED = 512
 """Columns of tiles where CTAs share the steps of all tiles, and the columns of each."""
 
 
@@ -65,7 +67,7 @@ class Plan:
     ctas: the CTAs of a cluster that share a tile, and its K.
     workers: the CTAs that share the steps of all tiles; 0 if they do not.
     swapped: whether the rows of a tile are rows of B.
-    pair: the CTAs of a cluster that share the tile of B, 2 or 1.
+    multicast: the CTAs of a cluster that share the columns of their tiles.
     """
 
     own: bool
@@ -74,7 +76,7 @@ class Plan:
     ctas: int
     workers: int = 0
     swapped: bool = False
-    pair: int = 1
+    multicast: int = 1
 
 
 def plan(M: int, N: int, K: int) -> Plan:
@@ -95,10 +97,9 @@ def shared_k_step(blk_rows: int, blk_cols: int) -> int:
 
 def plans(M: int, N: int, K: int) -> Iterator[Plan]:
     """Every plan that the kernels allow: as many clusters as run at a time, the same number of K tiles for each CTA."""
-    for blk_m, widths in WIDTHS.items():
-        yield from (Plan(True, blk_m, blk_n, 1) for blk_n in widths)
-        if K % BLK_K and blk_m < M:
-            yield from (Plan(True, blk_m, blk_n, 1, pair=2) for blk_n in widths)
+    yield from single_plans(M, N, K, swapped=False)
+    if M <= MOST_SWAPPED:
+        yield from single_plans(M, N, K, swapped=True)
     for ctas in (2, 4, 8):
         if ctas * BLK_K <= K:
             for blk_m in (64, 128):
@@ -108,8 +109,20 @@ def plans(M: int, N: int, K: int) -> Iterator[Plan]:
     yield from shared_plans(M, N, K, swapped=M < CONSUMER_M)
     blk_m, blk_n = tile_shape(M, N)
     # Step 10 arranges neighbours for eight rows of tiles.
-    if ceil(M / blk_m) >= ROWS and M % CONSUMER_M == N % CONSUMER_M == K % BLK_K == 0:
+    if ceil(M / blk_m) >= NEAR_ROWS and M % CONSUMER_M == N % CONSUMER_M == K % BLK_K == 0:
         yield Plan(False, blk_m, blk_n, 1)
+
+
+def single_plans(M: int, N: int, K: int, swapped: bool) -> Iterator[Plan]:
+    """The plans in which each CTA has the whole K of its tiles, by itself or in clusters that share columns."""
+    rows, cols = (N, M) if swapped else (M, N)
+    for blk_m, widths in WIDTHS.items():
+        for multicast in (1, 2, 4) if swapped or K % BLK_K else (1,):
+            step = 8 * multicast
+            fitting = {ceil(cols / parts / step) * step for parts in range(1, MOST_PARTS)} if swapped else set(widths)
+            if ceil(rows / blk_m) >= multicast:
+                for blk_n in sorted(width for width in fitting if width <= widths[-1] and width % step == 0):
+                    yield Plan(True, blk_m, blk_n, 1, swapped=swapped, multicast=multicast)
 
 
 def shared_plans(M: int, N: int, K: int, swapped: bool) -> Iterator[Plan]:
@@ -153,14 +166,16 @@ def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     if chosen.workers:
         return SHARED_START + shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
-    waves = ceil(ceil(ceil(M / m) / chosen.pair) * ceil(N / n) / RESIDENT[ctas * chosen.pair])
+    rows, cols = (N, M) if chosen.swapped else (M, N)
+    waves = ceil(ceil(ceil(rows / m) / chosen.multicast) * ceil(cols / n) / RESIDENT[ctas * chosen.multicast])
     compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
     # With few rows, a half of each stage and more are zeros, so that fewer loads are in flight.
-    memory = moved(M, N, K) / (HBM_RATE if min(M, N) >= CONSUMER_M else FEW_RATE)
+    memory = moved(M, N, K) / (HBM_RATE if min(M, N) >= CONSUMER_M or chosen.swapped else FEW_RATE)
     exchange = 1100 * ctas - 1300 if ctas > 1 else 0
-    own_store = (8 * n / ctas + 277 * parts(n // ctas)) * max(1, m / 128)
+    own_store = (8 * n / ctas + 277 * parts(n // ctas, chosen.swapped)) * max(1, m / 128)
     store = own_store if chosen.own else 32 * n / waves
-    return START + max(compute, memory) + 0.82 * min(compute, memory) + exchange + waves * store
+    both = max(compute, memory) + 0.82 * min(compute, memory)
+    return START + max(both, moved(M, N, K) / HBM_PEAK) + exchange + waves * store
 
 
 def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
@@ -198,31 +213,37 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     """Of 64 columns of A and B, for one tile in each SM: a step, of which a stage may hold two."""
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     steps = k_step(m, n, ctas, K) // BLK_K
-    m_tiles, n_tiles, consumers = ceil(M / m), ceil(N / n), m // CONSUMER_M
-    busy = chosen.pair * ctas * min(ceil(m_tiles / chosen.pair) * n_tiles, RESIDENT[ctas * chosen.pair])
-    loaded = m + n / chosen.pair
+    height, width = (N, M) if chosen.swapped else (M, N)
+    m_tiles, n_tiles, consumers = ceil(height / m), ceil(width / n), m // CONSUMER_M
+    cluster = ctas * chosen.multicast
+    busy = cluster * min(ceil(m_tiles / chosen.multicast) * n_tiles, RESIDENT[cluster])
+    # Rows beyond the edge are not loaded.
+    loaded = min(m, height) + min(n, width) / chosen.multicast
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
     shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)  # rows of 128 bytes, one a cycle
     # Of what CTAs near one another load at the same time, a part comes from the L2 cache once. CTAs that share a tile
     # load different steps of K: an SM and the one beside it have nothing in common. What a pair shares is loaded once
     # anyway.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
-    rows = min(m_tiles, sqrt(near) if m_tiles >= ROWS else near)
+    rows = min(m_tiles, sqrt(near) if m_tiles >= NEAR_ROWS else near)
     columns = min(n_tiles, near // rows)
-    distinct = loaded if chosen.pair > 1 else (rows * m + columns * n) / (rows * columns)
+    distinct = loaded if chosen.multicast > 1 else (rows * m + columns * n) / (rows * columns)
     delivered = FROM_L2 * loaded + (1 - FROM_L2) * min(loaded, distinct)
-    uneven = (PAIRED_UNEVEN if chosen.pair > 1 else UNEVEN)[unaligned(K)]
+    uneven = (MULTICAST_UNEVEN if chosen.multicast > 1 else UNEVEN)[unaligned(K)]
     l2 = busy * delivered * 128 / (L2_RATE if ctas == 1 else L2_RATE_SHARED) * uneven
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    barrier = PAIR_BARRIER if chosen.pair > 1 else BARRIER if ctas == 1 else SHARED_BARRIER
+    barrier = MULTICAST_BARRIER if chosen.multicast > 1 else BARRIER if ctas == 1 else SHARED_BARRIER
     return (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
 
 
-def part_width(columns: int) -> int:
-    """Of the parts in which a tile of so many columns is written back."""
-    return next(width for width in (64, 32, 16, 8) if columns % width == 0)
+def part_width(columns: int, swapped: bool = False) -> int:
+    """Of the parts in which a tile of so many columns is written back.
+
+    They are the columns of a swizzle span, or rows of one where the tile is transposed.
+    """
+    return next(width for width in (range(64, 0, -8) if swapped else (64, 32, 16, 8)) if columns % width == 0)
 
 
-def parts(columns: int) -> int:
+def parts(columns: int, swapped: bool = False) -> int:
     """How many such parts there are."""
-    return columns // part_width(columns)
+    return columns // part_width(columns, swapped)

@@ -46,6 +46,6 @@ def test_pairs_are_preferred_where_rows_begin_within_a_sector() -> None:
     chosen = {shape: h100_plans.preferred(shape, times) for shape, _, times in found}
     slower = [times[chosen[shape]] / min(times.values()) for shape, _, times in found]
     assert len(found) == 13 and statistics.fmean(slower) <= 1.03
-    alone = [min(us for plan, us in times.items() if plan.pair == 1) for _, _, times in found]
+    alone = [min(us for plan, us in times.items() if plan.multicast == 1) for _, _, times in found]
     gains = [us / times[chosen[shape]] for us, (shape, _, times) in zip(alone, found, strict=True)]
     assert statistics.geometric_mean(gains) > 1.07

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 import tirx_mini as tvm
 from kernels_ref.sm90 import extra_every_shape as extra
-from kernels_ref.sm90.extra_plans import RESIDENT, SHARED_WIDTHS, SM_COUNT, WIDTHS, Plan, k_step, plan, plans
+from kernels_ref.sm90.extra_plans import (
+    MOST_SWAPPED,
+    RESIDENT,
+    SHARED_WIDTHS,
+    SM_COUNT,
+    WIDTHS,
+    Plan,
+    k_step,
+    plan,
+    plans,
+)
 from kernels_ref.sm90.step10_multi_consumer import TILES
 from tirx_mini.course import Shape
 from tirx_mini.ir import PrimFunc
@@ -57,22 +67,44 @@ def test_a_plan_is_right(shape: Shape, blk_m: int, blk_n: int, ctas: int, monkey
     check(extra.shared_tiles(*shape, "float16", blk_m, blk_n, ctas), shape)
 
 
-PAIRS: tuple[tuple[Shape, int, int], ...] = (
-    ((512, 640, 136), 128, 128),  # several tiles a pair
-    ((385, 136, 72), 192, 128),  # the lower tile of a pair lies below D
-    ((300, 203, 104), 128, 96),  # tiles that are moved inside, and no store by TMA
-    ((130, 72, 200), 64, 64),  # a stage of 128 columns, a tile that hangs over an edge
-    ((1216, 256, 72), 64, 128),  # 19 rows of tiles: pairs are neighbours
+SHARED_COLUMNS: tuple[tuple[Shape, int, int, int], ...] = (
+    ((512, 640, 136), 128, 128, 2),  # several tiles a CTA
+    ((385, 136, 72), 192, 128, 2),  # the lower tile of a pair lies below D
+    ((300, 203, 104), 128, 96, 2),  # tiles that are moved inside, and no store by TMA
+    ((130, 72, 200), 64, 64, 2),  # a stage of 128 columns, a tile that hangs over an edge
+    ((1216, 256, 72), 64, 128, 2),  # 19 rows of tiles: pairs are neighbours
+    ((330, 128, 136), 64, 64, 4),  # two of eight tiles lie below D
 )
-"""Shapes with the rows and columns of a tile where two CTAs share the tile of B, on a GPU of 4 SMs."""
+"""Shapes with the rows and columns of a tile and the CTAs that share the columns, on a GPU of 4 SMs."""
 
 
-@pytest.mark.parametrize("shape, blk_m, blk_n", PAIRS)
-def test_a_pair_that_shares_the_tile_of_b_is_right(
-    shape: Shape, blk_m: int, blk_n: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("shape, blk_rows, blk_cols, multicast", SHARED_COLUMNS)
+def test_ctas_that_share_columns_are_right(
+    shape: Shape, blk_rows: int, blk_cols: int, multicast: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extra, "RESIDENT", {1: 4, 2: 2})
-    check(extra.shared_tiles(*shape, "float16", blk_m, blk_n, PAIR=2), shape, schedules=2)
+    monkeypatch.setattr(extra, "RESIDENT", {1: 4, 2: 2, 4: 1})
+    check(extra.shared_tiles(*shape, "float16", blk_rows, blk_cols, MULTICAST=multicast), shape, schedules=2)
+
+
+SWAPPED: tuple[tuple[Shape, int, int, int], ...] = (
+    ((72, 320, 128), 64, 72, 1),  # three parts of 24 columns
+    ((70, 136, 200), 64, 40, 1),  # tiles that are moved inside, and rows of D beyond the edge
+    ((19, 328, 136), 128, 24, 1),  # two consumers, and columns of D beyond the edge
+    ((200, 208, 72), 192, 104, 1),  # three
+    ((48, 101, 72), 64, 48, 1),  # an odd N: no store by TMA
+    ((70, 520, 136), 64, 96, 4),  # nine rows of tiles for clusters of four
+    ((3, 256, 72), 64, 16, 2),
+)
+"""Shapes with the rows and columns of a tile of D transposed and the CTAs that share the columns."""
+
+
+@pytest.mark.parametrize("shape, blk_rows, blk_cols, multicast", SWAPPED)
+def test_tiles_of_d_transposed_are_right(
+    shape: Shape, blk_rows: int, blk_cols: int, multicast: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extra, "RESIDENT", {1: 4, 2: 2, 4: 1})
+    kernel = extra.shared_tiles(*shape, "float16", blk_rows, blk_cols, MULTICAST=multicast, SWAPPED=True)
+    check(kernel, shape, schedules=2 if multicast > 1 else 1)
 
 
 @pytest.mark.parametrize("ctas", [2, 4])
@@ -103,7 +135,7 @@ def test_plans_fit_their_shapes() -> None:
     assert plan(256, 256, 16384).workers >= 120  # few tiles, long K
     assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
     assert not plan(8192, 3072, 3072).own  # many waves: step 10
-    assert plan(4096, 4096, 4104) == Plan(True, 128, 256, 1, pair=2)  # rows that begin within a sector of the L2
+    assert plan(4096, 4096, 4104) == Plan(True, 128, 256, 1, multicast=2)  # rows that begin within a sector of the L2
 
 
 def test_stages_of_small_tiles_hold_twice_as_much_where_k_allows_it() -> None:
@@ -126,11 +158,14 @@ def test_every_shape_has_plans_that_cover_it(m: int, n: int, k: int) -> None:
             assert each.blk_m in (64, 128) and each.blk_n % 8 == 0 and 1 <= each.workers <= SM_COUNT
             assert tiles * each.workers * -(-8 * k // 64) < 2**31  # shares are computed in 32 bits
             assert each.swapped == (m < 64)
+        elif each.swapped:
+            assert m <= MOST_SWAPPED and each.ctas == 1 and 8 <= each.blk_n <= WIDTHS[each.blk_m][-1]
+            assert each.blk_n % (8 * each.multicast) == 0
         else:
             assert each.blk_n in (WIDTHS[each.blk_m] if each.ctas == 1 else SHARED_WIDTHS)
             assert tiles <= RESIDENT[each.ctas] or each.ctas == 1
             assert each.blk_n % (8 * each.ctas) == 0
-            assert each.pair == 1 or (each.ctas == 1 and k % 8 and each.blk_m < m)
+            assert each.multicast == 1 or (each.ctas == 1 and k % 8 and each.blk_m * (each.multicast - 1) < m)
 
 
 def test_tiles_leave_the_l2_first_where_no_later_wave_needs_them() -> None:
