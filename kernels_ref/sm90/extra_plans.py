@@ -32,20 +32,20 @@ RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
 """Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
 NEAR_ROWS = 8
 NEIGHBOURS = 16
-START, SHARED_START = 11100, 13500
-"""Cycles of a launch without any work, and of one where CTAs share the steps of all tiles."""
-L2_RATE, L2_RATE_SHARED = 9440, 10660
+START, CLUSTER_START, SHARED_START = 8460, 3000, 10500
+"""Cycles of a launch without any work, those that clusters add, and of one where CTAs share the steps of all tiles."""
+L2_RATE, L2_RATE_SHARED = 10170, 14700
 """Bytes a cycle of the L2 cache, and where the CTAs of a cluster share a tile."""
-FROM_L2 = 0.7
+FROM_L2 = 0.82
 """The share of a tile that the L2 cache delivers to each CTA by itself, though its neighbours load it too."""
-UNEVEN, MULTICAST_UNEVEN = (1.0, 1.86, 2.48), (1.0, 1.86, 1.84)
-"""The work of the L2 cache by `unaligned`, relative to aligned rows; and where a pair of CTAs shares the rows of B."""
-HBM_RATE, FEW_RATE, SHARED_RATE = 12400, 1300, 1350
-HBM_PEAK = 1450
-"""Bytes a cycle by which HBM traffic adds to what waits for the L2 cache, and those where CTAs share all steps."""
-BARRIER, MULTICAST_BARRIER, SHARED_BARRIER = 84, 118, 363
-"""Cycles from a barrier of the pipeline to the next MMAs: of a CTA by itself, where a pair of CTAs releases a stage,
-and where the CTAs of a cluster load different steps."""
+UNEVEN, MULTICAST_UNEVEN = (1.0, 1.77, 2.97), (1.0, 2.0, 2.53)
+"""The work of the L2 cache by `unaligned`, relative to aligned rows; and where CTAs share the columns."""
+HBM_RATE, FEW_RATE, SHARED_RATE, HBM_PEAK = 2050, 1500, 1350, 1620
+"""Bytes a cycle by which HBM traffic adds to what waits for the L2 cache: in general, where most of a tile's rows are
+zeros, and where CTAs share all steps. And the most that the HBM delivers."""
+BARRIER, MULTICAST_BARRIER, SHARED_BARRIER = 94, {2: 113, 4: 90}, 378
+"""Cycles from a barrier of the pipeline to the next MMAs: of a CTA by itself, where CTAs that share columns release a
+stage, and where the CTAs of a cluster load different steps."""
 CLOCK_GHZ, SUSTAINED, POWER_EXPONENT, HBM_POWER = 1.98, 0.535, 0.368, 0.15
 """The clock at rest. It falls with the share of the time in which the tensor cores are busy, above the sustained one; a
 TB/s of HBM traffic draws as much power as 0.15 of that time (docs/h100_counters.csv)."""
@@ -164,18 +164,18 @@ def moved(M: int, N: int, K: int) -> int:
 def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     """Estimate the cycles of a plan."""
     if chosen.workers:
-        return SHARED_START + shared_cycles(chosen, M, N, K)
+        return SHARED_START + 0.97 * shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     rows, cols = (N, M) if chosen.swapped else (M, N)
     waves = ceil(ceil(ceil(rows / m) / chosen.multicast) * ceil(cols / n) / RESIDENT[ctas * chosen.multicast])
     compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
     # With few rows, a half of each stage and more are zeros, so that fewer loads are in flight.
     memory = moved(M, N, K) / (HBM_RATE if min(M, N) >= CONSUMER_M or chosen.swapped else FEW_RATE)
-    exchange = 1100 * ctas - 1300 if ctas > 1 else 0
-    own_store = (8 * n / ctas + 277 * parts(n // ctas, chosen.swapped)) * max(1, m / 128)
-    store = own_store if chosen.own else 32 * n / waves
-    both = max(compute, memory) + 0.82 * min(compute, memory)
-    return START + max(both, moved(M, N, K) / HBM_PEAK) + exchange + waves * store
+    cluster = 730 * ctas if ctas > 1 else CLUSTER_START if chosen.multicast > 1 else 0
+    own_store = (5.8 * n / ctas + 295 * parts(n // ctas, chosen.swapped)) * max(1, m / 128)
+    store = own_store if chosen.own else 26.5 * n / waves
+    both = max(compute, memory) + 0.59 * min(compute, memory)
+    return START + max(both, moved(M, N, K) / HBM_PEAK) + cluster + waves * store
 
 
 def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
@@ -232,7 +232,7 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     uneven = (MULTICAST_UNEVEN if chosen.multicast > 1 else UNEVEN)[unaligned(K)]
     l2 = busy * delivered * 128 / (L2_RATE if ctas == 1 else L2_RATE_SHARED) * uneven
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    barrier = MULTICAST_BARRIER if chosen.multicast > 1 else BARRIER if ctas == 1 else SHARED_BARRIER
+    barrier = MULTICAST_BARRIER.get(chosen.multicast, BARRIER) if ctas == 1 else SHARED_BARRIER
     return (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
 
 
