@@ -229,7 +229,9 @@ def _is_zero(tile: Tile) -> bool:
 
 
 def _fresh(emitter: Emitter, op: Op) -> Tile:
-    """Return uninitialised registers for sums that a product overwrites."""
+    """Return registers for sums that a product overwrites: new ones, or those of a dead tensor."""
+    if op.kind is ops.async_dot and op.over is not None:
+        return emitter.tile(op.over)
     layout = op.acc.type.linear
     dtype = str(dtype_of(op.acc.type.element))
     return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, dtype), layout)

@@ -412,7 +412,7 @@ class Emitter:
 
     def region(self, region: Region) -> None:
         """Emit a region without its terminator."""
-        outer, self.made = self.made, set()
+        outer, self.made = self.made, set(region.params)
         for op in region.ops:
             if not op.kind.terminator:
                 self.emit(op)

@@ -131,12 +131,13 @@ wait_load = _op(
     doc="The tensor in `buffer`, once the copies of the token are complete.",
 )  # fmt: skip
 async_dot = _op(
-    "async.dot", "lhs rhs acc adds?", "result",
-    "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
+    "async.dot", "lhs rhs acc adds? over?", "result",
+    "$lhs, $rhs, $acc [[if $adds]] [[over $over]] attr-dict : type($lhs), type($rhs), type($acc)",
     infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL), "ctas": INT(1), "signed": BOOL(True)},
     doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
-    "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all. "
-    "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
+    "result. An accumulator in tensor memory is updated in place. over: the tensor whose registers a product without "
+    "sums takes; its elements are no longer used. part: the block of 128 rows; by default, all. ctas: 2 for MMAs on "
+    "behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
 )  # fmt: skip
 write = _op(
     "write", "source buffer", "", "$source, $buffer attr-dict : type($source), type($buffer)", attrs={"begun": FLAG},
