@@ -12,6 +12,10 @@ example by the subtraction of a maximum. From there on, the next iteration's dot
 
 The first iteration's first dot precedes the loop. The last iteration follows it, and begins no further dot. ptxas
 leaves MMAs in flight only if nothing but MMAs uses accumulators meanwhile, so the second wait is for both dots.
+
+Warpgroups in step would compute costly functions at the same time, and then find the maxima of their scores at the same
+time, while the units of these functions are idle. So they take turns from the first dot of n + 1 on, until they have
+computed what precedes the second wait.
 """
 
 from __future__ import annotations
@@ -158,9 +162,12 @@ def _available(warps: int, context: Context) -> int:
 # -- the loop ------------------------------------------------------------------------------------------------------
 
 
-def emit_ahead(rw: Rewriter, chain: Chain, early: Early, defs: Mapping[Value, Op]) -> list[Value]:
-    """Emit the first iteration's first dot, the loop, and the last iteration. Returns the results of the loop."""
-    return _Ahead(rw, chain, early, defs).emit()
+def emit_ahead(rw: Rewriter, chain: Chain, early: Early, defs: Mapping[Value, Op], turns: bool) -> list[Value]:
+    """Emit the first iteration's first dot, the loop, and the last iteration. Returns the results of the loop.
+
+    turns: whether warpgroups take turns in the part of an iteration between its two dots.
+    """
+    return _Ahead(rw, chain, early, defs, turns).emit()
 
 
 def compute(rw: Rewriter, values: Iterable[Value]) -> None:
@@ -172,8 +179,8 @@ def compute(rw: Rewriter, values: Iterable[Value]) -> None:
 class _Ahead:
     """The loop carries its index, what the program's loop carries, and the sums of both dots, which are in flight."""
 
-    def __init__(self, rw: Rewriter, chain: Chain, early: Early, defs: Mapping[Value, Op]) -> None:
-        self.rw, self.chain, self.early = rw, chain, early
+    def __init__(self, rw: Rewriter, chain: Chain, early: Early, defs: Mapping[Value, Op], turns: bool) -> None:
+        self.rw, self.chain, self.early, self.turns = rw, chain, early, turns
         self.loop = chain.loop
         self.params, self.last = self.loop.body.params, self.loop.body.ops[-1].operands
         self.kept = [i for i in range(len(self.last)) if i != chain.sums]
@@ -204,8 +211,13 @@ class _Ahead:
         self._begin(params)
         self._part(self.early.reads)
         compute(rw, self.early.kept)
+        if self.turns:
+            rw.emit(pipe.take_turn)
         begun, advanced = self._next(index)
         self._part(op for op in self.early.rest if op is not self.conversion)
+        compute(rw, self.meanwhile)
+        if self.turns:
+            rw.emit(pipe.pass_turn)
         self._wait()
         rw.copy(self.release, deferred=True)
         self._operands()
@@ -221,6 +233,7 @@ class _Ahead:
         rw = self.rw
         self._begin(results)
         self._part(op for op in self.chain.middle if op is not self.conversion)
+        compute(rw, self.meanwhile)
         self._wait()
         rw.emit(pipe.consumer_drain, rw[self.release.pipeline], rw[self.advance.iterator])
         self._operands()
@@ -256,12 +269,8 @@ class _Ahead:
         return begun, advanced
 
     def _wait(self) -> None:
-        """Wait for the dots in flight, after all that threads compute meanwhile.
-
-        The wait for the second dot's tile is a branch, behind which ptxas moves none of what precedes.
-        """
+        """Wait for the second dot's tile, a branch behind which ptxas moves none of what precedes, and for the dots."""
         rw, sums = self.rw, self.params[1 + self.chain.sums]
-        compute(rw, self.meanwhile)
         self._part(self.chain.fetch)
         rw.env[sums] = rw.emit(pipe.async_wait, [rw[sums]])
 

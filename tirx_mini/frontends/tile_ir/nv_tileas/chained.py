@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tirx_mini.hardware import WARPGROUP_WARPS
+
 from ..context import Context
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
+from ..ssa import KEEP, Op, Region, Rewriter, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .ahead import compute, early_of, emit_ahead
@@ -36,7 +38,11 @@ def overlap_chained_dots(body: Region, context: Context, warps: int) -> Region:
     for loop in loops:
         if loop not in found:
             _note_apart(loop, used, defs, context)
-    return _Turned(found, defs, warps, context).region(body, body.params) if found else body
+    if not found:
+        return body
+    made = _Turned(found, defs, warps, context).region(body, body.params)
+    turns = any(op.kind is pipe.take_turn for op in made.walk())
+    return Region(made.params, (make(pipe.begin_turns), *made.ops)) if turns else made
 
 
 def _note_apart(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op], context: Context) -> None:
@@ -98,7 +104,9 @@ class _Turned(Rewriter):
 
     def _overlapped(self, chain: Chain) -> list[Value]:
         early = None if self._is_single(chain.loop) else early_of(chain, self.defs, self.warps, self.context)
-        return self._turned(chain) if early is None else emit_ahead(self, chain, early, self.defs)
+        if early is None:
+            return self._turned(chain)
+        return emit_ahead(self, chain, early, self.defs, turns=self.warps > WARPGROUP_WARPS)
 
     def _turned(self, chain: Chain) -> list[Value]:
         """Emit the prologue of the first iteration, the rotated loop, and the last iteration's second dot."""

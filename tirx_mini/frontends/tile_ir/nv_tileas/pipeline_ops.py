@@ -162,6 +162,15 @@ async_wait = _op(
     doc="Wait until at most `pending` groups of the most recent MMAs are unfinished.",
 )  # fmt: skip
 
+begin_turns = _op(
+    "async.begin_turns", "", "", "attr-dict", doc="Warpgroups that compute take turns from here on, in their order.",
+)  # fmt: skip
+take_turn = _op(
+    "async.take_turn", "", "", "attr-dict",
+    doc="Wait until it is the warpgroup's turn. All warpgroups take as many turns.",
+)  # fmt: skip
+pass_turn = _op("async.pass_turn", "", "", "attr-dict", doc="The turn is the next warpgroup's.")
+
 computed = _op(
     "async.computed", "source", "result", "$source : type($source)", infer="source",
     doc="The same tensor, which is computed before the next wait: no compiler below moves its code behind that.",

@@ -85,6 +85,28 @@ def test_the_first_dot_begins_ahead_only_where_that_pays(
     assert len(places(after, "async.dot")) == 2 and len(places(after, " over %")) == ahead
 
 
+@pytest.mark.parametrize(("rows", "warps", "turns"), [(64, 4, 0), (128, 8, 1), (256, 16, 1)])
+def test_several_warpgroups_take_turns(rows: int, warps: int, turns: int) -> None:
+    array = torch.zeros((2, 256, 32), dtype=torch.float16)
+    args = (array, array, array, torch.zeros_like(array), 0.1, False, rows, 32, 32)
+    kernel = attention.attention_tile.replace_hints(num_worker_warps=warps)
+    _, after = turned(run.compile(kernel, args, "h100"))
+    taken, passed, (ahead,) = (places(after, part) for part in ("take_turn", "pass_turn", " over %"))
+    powers = [number for number in places(after, "exp2") if number > ahead]
+    assert len(places(after, "begin_turns")) == len(taken) == len(passed) == turns
+    assert not turns or taken[0] < ahead < powers[0] < passed[0]
+
+
+def test_four_warpgroups_take_turns() -> None:
+    q, k, v = (random(1, length, 32, seed=seed) for seed, length in enumerate((256, 64, 64)))
+    o, kernel = torch.zeros_like(q), attention.attention_tile.replace_hints(num_worker_warps=16)
+    with simulated("h100") as reports:
+        ct.launch(None, (1, 1), kernel, (q, k, v, o, math.log2(math.e) / 8, False, 256, 32, 32))
+    assert not reports[0].findings
+    wanted = torch.softmax(q.float() @ k.float().transpose(1, 2) / 8, 2) @ v.float()
+    torch.testing.assert_close(o.float(), wanted, rtol=2e-3, atol=3e-3)
+
+
 def test_values_of_a_loop_whose_first_dot_stays_in_its_iteration() -> None:
     q, k, v = (random(1, length, 64, seed=seed) for seed, length in enumerate((64, 192, 192)))
     o, kernel = torch.zeros_like(q), attention.attention_tile.replace_hints(occupancy=2)
