@@ -229,7 +229,9 @@ def _is_zero(tile: Tile) -> bool:
 
 
 def _fresh(emitter: Emitter, op: Op) -> Tile:
-    """Return uninitialised registers for sums that a product overwrites."""
+    """Return registers for sums that a product overwrites: new ones, or those of a dead tensor."""
+    if op.kind is ops.async_dot and op.over is not None:
+        return emitter.tile(op.over)
     layout = op.acc.type.linear
     dtype = str(dtype_of(op.acc.type.element))
     return in_buffer(emitter.local(op.result.hint or "sums", layout.registers, dtype), layout)
@@ -299,6 +301,9 @@ DOT_OPS: Mapping[OpKind, Callable[[Emitter, Op], None]] = {
     ops.async_dot: _async_dot,
     ops.async_wait: _async_wait,
     ops.computed: _computed,
+    ops.begin_turns: lambda emitter, op: emitter.begin_turns(),
+    ops.take_turn: lambda emitter, op: emitter.take_turn(),
+    ops.pass_turn: lambda emitter, op: emitter.pass_turn(),
     ops.copy: _copy,
     ops.copied: _copied,
     ops.write: _write,

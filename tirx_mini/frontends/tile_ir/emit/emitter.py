@@ -47,6 +47,8 @@ AGENT_BARRIER = 1
 """The named barrier of the computing warps where other agents run beside them."""
 GROUP_BARRIER = 2
 """The first of the named barriers of single computing warpgroups; there are at most four of these."""
+TURN_BARRIER = 6
+"""The first of the named barriers at which a computing warpgroup waits for its turn."""
 CLUSTER = 2
 """CTAs of a cluster."""
 
@@ -289,6 +291,20 @@ class Emitter:
         else:
             self.issue("bar.sync", self.group + GROUP_BARRIER, WARP_SIZE * WARPGROUP_WARPS)
 
+    def take_turn(self) -> None:
+        """Wait until the warpgroup before this one has passed the turn."""
+        self.issue("bar.sync", self.group + TURN_BARRIER, 2 * WARP_SIZE * WARPGROUP_WARPS)
+
+    def pass_turn(self) -> None:
+        """Let the next warpgroup, or the first one behind the last, take its turn."""
+        following = (self.group + 1) % (self.warps // WARPGROUP_WARPS)
+        self.issue("bar.arrive", following + TURN_BARRIER, 2 * WARP_SIZE * WARPGROUP_WARPS)
+
+    def begin_turns(self) -> None:
+        """Let the first warpgroup take its turn."""
+        with self.when(binary("==", self.group, self.warps // WARPGROUP_WARPS - 1)):
+            self.pass_turn()
+
     # -- values ------------------------------------------------------------------------------------------------------
 
     def value(self, value: Value) -> Any:
@@ -412,7 +428,7 @@ class Emitter:
 
     def region(self, region: Region) -> None:
         """Emit a region without its terminator."""
-        outer, self.made = self.made, set()
+        outer, self.made = self.made, set(region.params)
         for op in region.ops:
             if not op.kind.terminator:
                 self.emit(op)

@@ -19,6 +19,7 @@ from ..ssa import KEEP, Module, Op, Rewriter, Value, uses
 from . import ops
 from . import pipeline_ops as pipe
 from .chained import overlap_chained_dots
+from .dot_chains import read_of
 from .operands import definitions, is_zero, runs
 from .sums import simple_sum
 
@@ -29,7 +30,7 @@ def optimize_dot_accumulation(module: Module, context: Context) -> Module:
 
 
 def _function(func: Op, context: Context) -> Op:
-    overlapped = overlap_chained_dots(func.body, context)
+    overlapped = overlap_chained_dots(func.body, context, func.num_warps or 4)
     func = Op(func.kind, func.args, func.results, func.attrs, (overlapped,), func.span)
     used, defs = uses(func.body), definitions(func.body)
     found = ((op, simple_sum(op, used)) for op in func.body.walk() if op.kind is std.for_)
@@ -46,15 +47,8 @@ def _may_be_left(dot: Op, defs: Mapping[Value, Op]) -> bool:
     Its operands are then in stages that nothing overwrites. Of a ring of one stage, the next dot would wait for the
     stage that this one has not released.
     """
-    reads = [_read_of(value, defs) for value in (dot.lhs, dot.rhs)]
+    reads = [read_of(value, defs) for value in (dot.lhs, dot.rhs)]
     return dot.mma == ops.WGMMA and all(read is not None and read.pipeline.type.stages > 1 for read in reads)
-
-
-def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
-    """Return the stage read from which a value derives through views, or None."""
-    while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
-        value = op.source
-    return op if op is not None and op.kind is pipe.consumer_read else None
 
 
 class _Deferred(Rewriter):

@@ -10,6 +10,7 @@ from ..ssa import Module
 from . import cleanup, passes, reductions
 from .accumulation import optimize_dot_accumulation
 from .agents import materialize_schedule
+from .deferred_sums import defer_sums
 from .joining import join_loops
 from .masks import guard_masks
 from .persistent import dynamic_persistent
@@ -43,6 +44,7 @@ IN_ORDER: tuple[Pass[Module], ...] = (
     _named("tileas-legalize-reduce", reductions.legalize_reduce),
     _named("tileas-remove-layout-conversions", passes.remove_layout_conversions),
     _named("tileas-unroll-register-loops", cleanup.unroll_register_loops),
+    _named("tileas-defer-sums", defer_sums),
     _named("tileas-prepare-for-scheduling", prepare_for_scheduling),
     _named("tileas-generate-schedule", generate_schedule),
     _named("tileas-recompute-for-scheduling", recompute_for_scheduling),

@@ -10,49 +10,26 @@ second dot of the iteration before it. Threads compute from the first while the 
     wait for the second; its sums are scaled for the next one
 
 The part before the second dot is also executed before the loop, for the first iteration, and the last iteration's
-second dot follows the loop.
+second dot follows the loop. Where registers suffice, the first dot begins even earlier (`ahead`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tirx_mini.records import dataclass
+from tirx_mini.hardware import WARPGROUP_WARPS
 
 from ..context import Context
-from ..layouts import LinearLayout
-from ..nv_tileaa import Tensor
-from ..nv_tileaa import ops as aa
 from ..nv_tileaa import standard as std
-from ..ssa import KEEP, Op, Region, Rewriter, Value, uses
+from ..ssa import KEEP, Op, Region, Rewriter, Value, make, uses
 from . import ops
 from . import pipeline_ops as pipe
+from .ahead import compute, early_of, emit_ahead
+from .dot_chains import Chain, all_operands, chain_of_dots, read_of
 from .operands import begins_at_constant, definitions, never_runs, number_of_constant, runs
 
 
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """The parts of a loop of chained dots, in the order of a rotated iteration.
-
-    first: the first dot, and before: what precedes it. fetch: what reads the tile that the second dot multiplies by.
-    second: this dot. middle: the operations after the first dot that do not need the second dot's sums. leave: what
-    releases that tile. late: what computes with the sums of the iteration before.
-    sums, position: which of the carried values are the sums, and the iterator of the tile.
-    """
-
-    loop: Op
-    before: Sequence[Op]
-    first: Op
-    fetch: Sequence[Op]
-    second: Op
-    middle: Sequence[Op]
-    leave: Sequence[Op]
-    late: Sequence[Op]
-    sums: int
-    position: int
-
-
-def overlap_chained_dots(body: Region, context: Context) -> Region:
+def overlap_chained_dots(body: Region, context: Context, warps: int) -> Region:
     """Rotate the loops of chained dots in a function's body; a note says why one stays as it is, and what that costs.
     """
     used, defs = uses(body), definitions(body)
@@ -61,42 +38,11 @@ def overlap_chained_dots(body: Region, context: Context) -> Region:
     for loop in loops:
         if loop not in found:
             _note_apart(loop, used, defs, context)
-    return _Turned(found, defs).region(body, body.params) if found else body
-
-
-def chain_of_dots(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op]) -> Chain | None:
-    """Return the parts of a loop of two chained dots, or None for other loops and for loops of few iterations.
-
-    A loop that does not begin at a constant is taken for the rest of one that does.
-    """
-    dots = [op for op in loop.body.ops if op.kind is ops.dot and op.mma == ops.WGMMA]
-    if len(dots) != 2 or not begins_at_constant(loop, defs):
-        return None
-    first, second = dots
-    read = _read_of(second.rhs, defs)
-    *body, last = loop.body.ops
-    if used.get(second.result) != [last] or read is None or read not in body:
-        return None
-    wait = next((op for op in body if op.kind is pipe.consumer_wait and op.result is read.stage), None)
-    carried = loop.body.params[1:]
-    if wait is None or wait.iterator not in carried:
-        return None
-    sums, position = last.operands.index(second.result), carried.index(wait.iterator)
-    leave = [
-        op for op in body
-        if (op.kind is pipe.consumer_release and op.stage is wait.result)
-        or (op.kind is pipe.inc_iter and op.iterator is wait.iterator)
-    ]  # fmt: skip
-    views = [op for op in body if op in _views(second.rhs, defs)]
-    fetch = [wait, read, *views]
-    own = {*fetch, second, *leave}
-    late = _depending(body, carried[sums])
-    place = body.index(first)
-    others = [op for op in body if op not in own and op not in late]
-    before = [op for op in others if body.index(op) < place]
-    middle = [op for op in others if body.index(op) > place]
-    chain = Chain(loop, before, first, fetch, second, middle, leave, late, sums, position)
-    return chain if _may_turn(chain, used, last) else None
+    if not found:
+        return body
+    made = _Turned(found, defs, warps, context).region(body, body.params)
+    turns = any(op.kind is pipe.take_turn for op in made.walk())
+    return Region(made.params, (make(pipe.begin_turns), *made.ops)) if turns else made
 
 
 def _note_apart(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, Op], context: Context) -> None:
@@ -111,7 +57,7 @@ def _note_apart(loop: Op, used: Mapping[Value, list[Op]], defs: Mapping[Value, O
         reason = "the loop begins at a number known at run time only, and is taken for one of few iterations"
     elif used.get(second.result) != [loop.body.ops[-1]]:
         reason = "its sums are used in the same iteration"
-    elif _read_of(second.rhs, defs) is None:
+    elif read_of(second.rhs, defs) is None:
         reason = "its right operand is not loaded asynchronously"
     else:
         reason = "other operations of the iteration depend on its sums or on what it loads"
@@ -131,83 +77,36 @@ def _computed_from(value: Value, loop: Op, defs: Mapping[Value, Op]) -> set[Op]:
         op = defs.get(todo.pop())
         if op in own and op is not None and op not in found:
             found.add(op)
-            todo += _all_operands(op)
-    return found
-
-
-def _may_turn(chain: Chain, used: Mapping[Value, list[Op]], last: Op) -> bool:
-    """Return whether each part depends only on earlier parts, and the late part has no side effects."""
-    own = {*chain.fetch, chain.second, *chain.leave}
-    inner = {value for op in own for value in op.results}
-    position = chain.loop.body.params[1 + chain.position]
-    others = (*chain.before, chain.first, *chain.middle, *chain.late)
-    operand = chain.second.lhs
-    if not isinstance(operand.type.layout, LinearLayout) or operand not in _results(chain.middle):
-        return False  # it is not computed from the first dot
-    return (
-        len(chain.leave) == 2
-        and chain.first not in chain.late
-        and chain.second not in chain.before
-        and all(op.kind.pure and not op.regions for op in chain.late if op is not chain.second)
-        and not any(inner & set(_all_operands(op)) for op in others)
-        and all(user in own for user in used[position])
-        and sum(value in inner for value in last.operands) == 2
-    )
-
-
-def _results(part: Sequence[Op]) -> set[Value]:
-    return {value for op in part for value in op.results}
-
-
-def _all_operands(op: Op) -> list[Value]:
-    return [*op.operands, *(v for region in op.regions for inner in region.walk() for v in inner.operands)]
-
-
-def _read_of(value: Value, defs: Mapping[Value, Op]) -> Op | None:
-    """Return the stage read from which a value derives through views, or None."""
-    while (op := defs.get(value)) is not None and op.kind in (ops.view, ops.expand_dims, ops.permute):
-        value = op.source
-    return op if op is not None and op.kind is pipe.consumer_read else None
-
-
-def _views(value: Value, defs: Mapping[Value, Op]) -> list[Op]:
-    """Return the operations between a stage read and a view of it."""
-    found: list[Op] = []
-    while (op := defs[value]).kind is not pipe.consumer_read:
-        found.append(op)
-        value = op.source
-    return found
-
-
-def _depending(body: Sequence[Op], root: Value) -> list[Op]:
-    """Return the operations that depend on a value, excluding the second dot."""
-    varying, found = {root}, list[Op]()
-    for op in body:
-        if varying & set(_all_operands(op)) and op.kind is not ops.dot:
-            found.append(op)
-            varying.update(op.results)
+            todo += all_operands(op)
     return found
 
 
 class _Turned(Rewriter):
-    def __init__(self, chains: Mapping[Op, Chain], defs: Mapping[Value, Op]) -> None:
+    def __init__(self, chains: Mapping[Op, Chain], defs: Mapping[Value, Op], warps: int, context: Context) -> None:
         super().__init__({std.for_: self._loop})
         self.chains, self.defs = chains, defs
+        self.warps, self.context = warps, context
 
     def _loop(self, op: Op, _: Rewriter) -> object:
         chain = self.chains.get(op)
         if chain is None:
             return KEEP
         if runs(op, self.defs):
-            return self._turned(chain)
+            return self._overlapped(chain)
         condition = self.emit(std.cmpi, self[op.lower], self[op.upper], predicate="slt")
         outer, self.ops = self.ops, []
-        self.emit(std.yield_, self._turned(chain))
+        self.emit(std.yield_, self._overlapped(chain))
         then, self.ops = Region((), tuple(self.ops)), []
         self.emit(std.yield_, [self[value] for value in op.inits])
         orelse, self.ops = Region((), tuple(self.ops)), outer
         made = Op(std.if_, (condition,), tuple(Value(v.type, v.hint) for v in op.results), {}, (then, orelse), op.span)
         return self.add(made).results
+
+    def _overlapped(self, chain: Chain) -> list[Value]:
+        early = None if self._is_single(chain.loop) else early_of(chain, self.defs, self.warps, self.context)
+        if early is None:
+            return self._turned(chain)
+        return emit_ahead(self, chain, early, self.defs, turns=self.warps > WARPGROUP_WARPS)
 
     def _turned(self, chain: Chain) -> list[Value]:
         """Emit the prologue of the first iteration, the rotated loop, and the last iteration's second dot."""
@@ -271,7 +170,10 @@ class _Turned(Rewriter):
         )
         self.env[first.result] = self.emit(pipe.async_wait, [begun], pending=1)
         self._part(chain.middle)
-        self._compute(chain, kept)
+        compute(self, chain.meanwhile(self.defs))
+        conversion = chain.conversion(self.defs)
+        if conversion is not None:
+            self.op(conversion)
         release, advance = sorted(chain.leave, key=lambda op: op.kind is pipe.inc_iter)
         self.op(advance)
         if pipe.pipeline_of(release).stages > 1:
@@ -283,19 +185,6 @@ class _Turned(Rewriter):
         last = loop.body.ops[-1].operands
         values = [*(self[last[i]] for i in kept), self[last[chain.position]], self[second.acc], self[second.lhs]]
         self.emit(std.yield_, values)
-
-    def _compute(self, chain: Chain, kept: Sequence[int]) -> None:
-        """Emit the middle part while the second dot is in flight, followed by its conversion."""
-        last, made = chain.loop.body.ops[-1].operands, _results(chain.middle)
-        operand = chain.second.lhs
-        conversion = self.defs[operand] if operand in made else None
-        if conversion is not None and conversion.kind is aa.fp_to_fp:
-            operand = conversion.source
-        for value in (*(last[i] for i in kept), operand):
-            if value in made and isinstance(value.type, Tensor):
-                self.env[value] = self.emit(pipe.computed, self[value], hint=value.hint)
-        if conversion is not None and conversion.result is not operand:
-            self.op(conversion)
 
     def _enter(self, loop: Op, index: Value, carried: Sequence[Value]) -> None:
         """Bind the loop's parameters for an iteration."""

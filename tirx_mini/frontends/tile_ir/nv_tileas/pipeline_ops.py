@@ -131,12 +131,13 @@ wait_load = _op(
     doc="The tensor in `buffer`, once the copies of the token are complete.",
 )  # fmt: skip
 async_dot = _op(
-    "async.dot", "lhs rhs acc adds?", "result",
-    "$lhs, $rhs, $acc [[if $adds]] attr-dict : type($lhs), type($rhs), type($acc)",
+    "async.dot", "lhs rhs acc adds? over?", "result",
+    "$lhs, $rhs, $acc [[if $adds]] [[over $over]] attr-dict : type($lhs), type($rhs), type($acc)",
     infer="acc", attrs={"mma": STRING("wgmma"), "part": INT(ALL), "ctas": INT(1), "signed": BOOL(True)},
     doc="Begin acc + lhs · rhs; where `adds` does not hold, lhs · rhs. Until it was waited for, only MMAs may use the "
-    "result. An accumulator in tensor memory is updated in place. part: the block of 128 rows; by default, all. "
-    "ctas: 2 for MMAs on behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
+    "result. An accumulator in tensor memory is updated in place. over: the tensor whose registers a product without "
+    "sums takes; its elements are no longer used. part: the block of 128 rows; by default, all. ctas: 2 for MMAs on "
+    "behalf of a pair of CTAs (PTX ISA: .cta_group::2). signed: whether integers of A and B are.",
 )  # fmt: skip
 write = _op(
     "write", "source buffer", "", "$source, $buffer attr-dict : type($source), type($buffer)", attrs={"begun": FLAG},
@@ -160,6 +161,15 @@ async_wait = _op(
     infer=lambda op: tuple(v.type for v in op.values), attrs={"pending": INT(0)},
     doc="Wait until at most `pending` groups of the most recent MMAs are unfinished.",
 )  # fmt: skip
+
+begin_turns = _op(
+    "async.begin_turns", "", "", "attr-dict", doc="Warpgroups that compute take turns from here on, in their order.",
+)  # fmt: skip
+take_turn = _op(
+    "async.take_turn", "", "", "attr-dict",
+    doc="Wait until it is the warpgroup's turn. All warpgroups take as many turns.",
+)  # fmt: skip
+pass_turn = _op("async.pass_turn", "", "", "attr-dict", doc="The turn is the next warpgroup's.")
 
 computed = _op(
     "async.computed", "source", "result", "$source : type($source)", infer="source",
