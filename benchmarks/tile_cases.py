@@ -13,6 +13,8 @@ from typing import Any
 
 EXPERTS, CHOICES = 8, 2
 MOE_TOKENS, MOE_K, MOE_N = 4096, 4096, 8192
+MOE_ROWS = {"moe": (1024,) * EXPERTS, "moe uneven": (4096, 683, 683, 683, 683, 682, 682, 0)}
+"""The rows of each expert, by problem: even, or half of them for one expert and none for another."""
 ROWS = 8192
 ATTENTION = 4, 32, 4096, 128
 EPSILON = 1e-5
@@ -81,18 +83,25 @@ def gemms(size: int, sms: int = 132) -> Iterator[Case]:
         )
 
 
-def moes() -> Iterator[Case]:
-    """The up-projection; every expert has the same number of tokens."""
+def padded(problem: str, tile: int) -> tuple[int, ...]:
+    """The tiles of each expert."""
+    return tuple(_ceil(rows, tile) for rows in MOE_ROWS[problem])
+
+
+def moes(problem: str) -> Iterator[Case]:
+    """The up-projection. The rows of each expert are padded to whole tiles."""
     rows = MOE_TOKENS * CHOICES
     for tiles in ((128, 128, 64), (128, 256, 64), (64, 128, 64)):
+        count = sum(padded(problem, tiles[0]))
         arrays = (
             Array("tokens", "float16", (MOE_TOKENS, MOE_K)), Array("experts", "float16", (EXPERTS, MOE_N, MOE_K)),
             Array("out", "float16", (rows, MOE_N)), Array("weights", "float32", (rows,)),
-            Array("sorted_ids", "int32", (rows,)), Array(f"tile_experts_{tiles[0]}", "int32", (rows // tiles[0],)),
+            Array(f"sorted_ids_{tiles[0]}", "int32", (count * tiles[0],)),
+            Array(f"tile_experts_{tiles[0]}", "int32", (count,)),
         )  # fmt: skip
-        grid = (rows // tiles[0] * _ceil(MOE_N, tiles[1]),)
+        grid = (count * _ceil(MOE_N, tiles[1]),)
         args = (*arrays, CHOICES, Constant(False), *map(Constant, tiles))
-        yield Case("moe", "×".join(map(str, tiles)), "moe", "expert_gemm", args, grid, 2.0 * rows * MOE_K * MOE_N)
+        yield Case(problem, "×".join(map(str, tiles)), "moe", "expert_gemm", args, grid, 2.0 * rows * MOE_K * MOE_N)
 
 
 def attentions(causal: bool) -> Iterator[Case]:
@@ -118,7 +127,7 @@ def rows(columns: int) -> Iterator[Case]:
 
 def cases() -> Mapping[str, tuple[Case, ...]]:
     """All cases, by problem."""
-    found = [*(c for size in (2048, 4096, 8192) for c in gemms(size)), *moes(), *attentions(False), *attentions(True),
-             *rows(4096), *rows(16384)]  # fmt: skip
+    found = [*(c for size in (2048, 4096, 8192) for c in gemms(size)), *(c for each in MOE_ROWS for c in moes(each)),
+             *attentions(False), *attentions(True), *rows(4096), *rows(16384)]  # fmt: skip
     problems = dict.fromkeys(case.problem for case in found)
     return {problem: tuple(case for case in found if case.problem == problem) for problem in problems}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from tile_cases import ATTENTION, CHOICES, EPSILON, EXPERTS, Array, Case, Constant, cases, passed
+from tile_cases import ATTENTION, CHOICES, EPSILON, MOE_ROWS, Array, Case, Constant, cases, padded, passed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -70,7 +70,7 @@ def tensors_of(problem: Sequence[Case]) -> dict[str, torch.Tensor]:
         if array.name in found:
             continue
         if array.dtype == "int32":
-            found[array.name] = _routing(array)
+            found[array.name] = _routing(problem[0].problem, array.name)
         else:
             dtype = getattr(torch, array.dtype)
             found[array.name] = torch.randn(array.shape, device="cuda", generator=generator, dtype=torch.float32).to(
@@ -79,12 +79,20 @@ def tensors_of(problem: Sequence[Case]) -> dict[str, torch.Tensor]:
     return found
 
 
-def _routing(array: Array) -> torch.Tensor:
-    if array.name == "sorted_ids":  # token t goes to the experts t mod 8 and t + 3 mod 8
-        ids = torch.arange(array.shape[0], device="cuda")
-        experts = (ids // CHOICES + 3 * (ids % CHOICES)) % EXPERTS
-        return torch.argsort(experts, stable=True).int()
-    return torch.arange(array.shape[0], device="cuda").int() // (array.shape[0] // EXPERTS)
+def _routing(problem: str, name: str) -> torch.Tensor:
+    """The rows of each expert one after another, drawn at random and padded with a row that is out of range; or the
+    expert of each tile. The number of rows of a tile ends the name."""
+    kind, _, tile = name.rpartition("_")
+    counts = torch.tensor(padded(problem, int(tile)), device="cuda")
+    if kind == "tile_experts":
+        return torch.repeat_interleave(torch.arange(len(counts), device="cuda"), counts).int()
+    rows = MOE_ROWS[problem]
+    drawn = torch.randperm(sum(rows), generator=torch.Generator().manual_seed(0)).int().cuda()
+    ids = torch.full((int(counts.sum()) * int(tile),), sum(rows), dtype=torch.int32, device="cuda")
+    starts = (counts.cumsum(0) - counts) * int(tile)
+    for start, mine in zip(starts.tolist(), drawn.split(rows), strict=True):
+        ids[start : start + len(mine)] = mine
+    return ids
 
 
 @dataclass(frozen=True)
@@ -116,17 +124,16 @@ def peer_of(name: str, t: Mapping[str, torch.Tensor]) -> Peer:
         triton = triton_tile.attention(q, k, v, out, causal)
         want = F.scaled_dot_product_attention(q, k, v, is_causal=causal).view_as(t["O"])
         return Peer(t["O"], want, {**found, **{f"{TRITON} {n}": launch for n, launch in triton.items()}})
-    if name == "moe":
+    if name in MOE_ROWS:
         want = torch.empty_like(t["out"])
-        ids = t["sorted_ids"].long()
-        for expert, mine in enumerate(ids.chunk(EXPERTS)):
+        tiles = {m: t[f"sorted_ids_{m}"] for m in (64, 128)}
+        experts = {m: t[f"tile_experts_{m}"] for m in tiles}
+        for expert, mine in zip(experts[64].tolist(), tiles[64].long().split(64), strict=True):
+            mine = mine[mine < len(want)]
             want[mine] = t["tokens"][mine // CHOICES] @ t["experts"][expert].t()
         dense, weight = t["tokens"].repeat_interleave(CHOICES, 0), t["experts"][0].t()
-        experts = {m: t[f"tile_experts_{m}"] for m in (64, 128)}
         out = torch.empty_like(want)
-        triton = triton_tile.moe(
-            t["tokens"], t["experts"], out, t["weights"], CHOICES, dict.fromkeys(experts, t["sorted_ids"]), experts
-        )
+        triton = triton_tile.moe(t["tokens"], t["experts"], out, t["weights"], CHOICES, tiles, experts)
         dense_out = torch.empty_like(want)
         found = {"cuBLAS, dense": lambda: torch.matmul(dense, weight, out=dense_out)}
         return Peer(t["out"], want, {**found, **{f"{TRITON} {n}": launch for n, launch in triton.items()}})

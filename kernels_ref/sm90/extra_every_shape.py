@@ -106,7 +106,8 @@ def planned(M, N, K, dtype, chosen):
     if not chosen.own:
         return hgemm_v10(M, N, K, dtype)
     if chosen.workers:
-        return shared_k(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.workers, chosen.swapped)
+        tile = chosen.blk_m, chosen.blk_n
+        return shared_k(M, N, K, dtype, *tile, chosen.workers, chosen.swapped, chosen.multicast)
     return shared_tiles(M, N, K, dtype, chosen.blk_m, chosen.blk_n, chosen.ctas, chosen.multicast, chosen.swapped)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import ceil, sqrt
 
 from kernels_ref.sm90.step10_multi_consumer import tile_shape
@@ -106,7 +107,8 @@ def plans(M: int, N: int, K: int) -> Iterator[Plan]:
                 for blk_n in SHARED_WIDTHS:
                     if blk_n % (8 * ctas) == 0 and ceil(M / blk_m) * ceil(N / blk_n) <= RESIDENT[ctas]:
                         yield Plan(True, blk_m, blk_n, ctas)
-    yield from shared_plans(M, N, K, swapped=M < CONSUMER_M)
+    for swapped in {M < CONSUMER_M, M <= MOST_SWAPPED}:
+        yield from shared_plans(M, N, K, swapped)
     blk_m, blk_n = tile_shape(M, N)
     # Step 10 arranges neighbours for eight rows of tiles.
     if ceil(M / blk_m) >= NEAR_ROWS and M % CONSUMER_M == N % CONSUMER_M == K % BLK_K == 0:
@@ -128,14 +130,16 @@ def single_plans(M: int, N: int, K: int, swapped: bool) -> Iterator[Plan]:
 def shared_plans(M: int, N: int, K: int, swapped: bool) -> Iterator[Plan]:
     """The plans in which CTAs share the steps of all tiles: as many for each tile, or all SMs."""
     rows, cols = (N, M) if swapped else (M, N)
-    widths = {ceil(cols / parts / 8) * 8 for parts in range(1, 2 if swapped else MOST_PARTS + 1)}
-    for blk_m in (64, 128):
-        for blk_n in sorted(width for width in widths if width <= MOST_WIDTH):
-            tiles = ceil(rows / blk_m) * ceil(cols / blk_n)
-            units = tiles * ceil(K / shared_k_step(blk_m, blk_n))
-            for workers in sorted({min(SM_COUNT, units), min(SM_COUNT // tiles * tiles, units // tiles * tiles)} - {0}):
+    for blk_m, multicast in product((64, 128), (1, 2, 4) if K % BLK_K else (1,)):
+        row_tiles, step = ceil(rows / blk_m), 8 * multicast
+        widths = {ceil(cols / parts / step) * step for parts in range(1, 2 if swapped else MOST_PARTS + 1)}
+        for blk_n in sorted(width for width in widths if width <= MOST_WIDTH and row_tiles % multicast == 0):
+            tiles = row_tiles * ceil(cols / blk_n)
+            units, most = tiles * ceil(K / shared_k_step(blk_m, blk_n)), multicast * RESIDENT[multicast]
+            even = min(most // tiles * tiles, units // tiles * tiles)
+            for workers in sorted({even, min(SM_COUNT, units) if multicast == 1 else even} - {0}):
                 if slots(tiles, workers) * blk_m * blk_n <= MOST_SUMS:
-                    yield Plan(True, blk_m, blk_n, 1, workers, swapped)
+                    yield Plan(True, blk_m, blk_n, 1, workers, swapped, multicast)
 
 
 def slots(tiles: int, workers: int) -> int:
@@ -191,8 +195,9 @@ def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     near = 1 if workers % tiles else min(NEIGHBOURS, tiles)
     near_rows = min(row_tiles, near)
     near_cols = min(col_tiles, near // near_rows)
-    loaded = min(m, rows) + min(n, cols)
-    distinct = loaded if near == 1 else (near_rows * m + near_cols * n) / (near_rows * near_cols)
+    loaded = min(m, rows) + min(n, cols) / chosen.multicast
+    alone = near == 1 or chosen.multicast > 1
+    distinct = loaded if alone else (near_rows * m + near_cols * n) / (near_rows * near_cols)
     l2 = workers * (0.59 * loaded + 0.41 * distinct) * 128 / 5900 * (1.0, 1.3, 1.9)[unaligned(K)]
     longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 169) / steps
     compute = tiles * ceil(K / BLK_K) / workers * longest
