@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import Buffer, BufferLoad, Expr, Ramp, as_expr
+from tirx_mini.ir import UINT32, Buffer, BufferLoad, DeclBuffer, Expr, Ramp, as_expr, binary, select
 
 from ..layouts import (
+    Conversion,
     LinearLayout,
     Move,
     SharedPlan,
@@ -17,6 +18,7 @@ from ..layouts import (
     linear_index,
     number_of,
     shared_plan,
+    words_first,
 )
 from .emitter import Emitter
 from .values import Tile, in_buffer
@@ -33,6 +35,8 @@ def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x
         return tile
     if found.move is Move.REGISTERS:
         return tile.renamed(target, lambda r: linear_index((r, found.register)))
+    if found.move is Move.EXCHANGE:
+        return _exchanged(emitter, tile, found, name)
     source = emitter.held(tile, name)
     if found.move is Move.SHUFFLE:
         lane = linear_index((emitter.lane, found.lane_of_lane))
@@ -46,6 +50,35 @@ def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x
         emitter.loop(target.registers, shuffle)
         return in_buffer(out, target)
     return _by_shared_memory(emitter, source, target, name)
+
+
+def _exchanged(emitter: Emitter, tile: Tile, found: Conversion, name: str) -> Tile:
+    """Swap bits of registers and lanes: in each swap, a lane sends one of two words and receives the other one."""
+    target = found.target
+    order, packed = words_first(found, tile.dtype.bits)
+    inner = replace(target, register=tuple(target.register[bit] for bit in order))
+    read = [found.register[bit] for bit in order]
+    out = emitter.local(name, target.registers, tile.dtype)
+    emitter.fill_registers(out, tile.renamed(inner, lambda r: linear_index((r, read))))
+    words, count = out, target.registers >> packed
+    if packed:
+        words = Buffer(f"{name}_words", (count,), UINT32, "local", source=out)
+        emitter.add(DeclBuffer(words, span=emitter.span))
+    for bit, lane in found.swaps:
+        place, distance = order.index(bit) - packed, 1 << lane
+        upper = binary("!=", emitter.lane & distance, 0)
+        others = [1 << other for other in range(bits_of(count)) if other != place]
+
+        def swap(pair: Expr, upper: Expr = upper, others: Sequence[int] = others, place: int = place) -> None:
+            at = linear_index((pair, others))
+            low, high = emitter.bind("low", words[at]), emitter.bind("high", words[at + (1 << place)])
+            sent = select(upper, low, high)
+            got = emitter.bind("got", emitter.value_of("shfl.xor", words.dtype, sent, distance))
+            emitter.store(words, at, select(upper, got, low))
+            emitter.store(words, at + (1 << place), select(upper, high, got))
+
+        emitter.loop(count // 2, swap)
+    return converted(emitter, in_buffer(out, inner), target, name)
 
 
 def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: str) -> Tile:
