@@ -12,12 +12,14 @@ from tirx_mini.ir import (
     Buffer,
     BufferLoad,
     Const,
+    DataType,
     Expr,
     as_expr,
     binary,
     cast,
     const,
     int_value,
+    reinterpret,
     walk,
 )
 from tirx_mini.records import dataclass
@@ -157,7 +159,7 @@ def _store_from_bases(
 
     def base(group: Expr) -> None:
         first = linear_index((group, fixed))
-        place = emitter.bind("place", emitter.analyzer.simplify(access.at(first * access.vector)))
+        place = emitter.bind("place", _wrapping(emitter, access.at(first * access.vector)))
 
         def one(member: Expr) -> None:
             store(linear_index((group, fixed), (member, moving)), place + linear_index((member, [*apart.values()])))
@@ -165,6 +167,23 @@ def _store_from_bases(
         emitter.loop(1 << len(moving), one, name="member")
 
     emitter.loop(1 << len(fixed), base)
+
+
+def _wrapping(emitter: Emitter, expr: Expr) -> Expr:
+    """Return an index that may be beyond its type where a mask is false: there, signed sums would be undefined."""
+    place = emitter.analyzer.simplify(expr)
+    if emitter.analyzer.bounds(place) is not None:
+        return place
+    unsigned = DataType(f"uint{place.dtype.bits}")
+
+    def rewritten(node: Expr) -> Expr:
+        if isinstance(node, Binary) and node.op in ("+", "-", "*"):
+            return binary(node.op, rewritten(node.a), rewritten(node.b))
+        if isinstance(node, Const):
+            return const(int(node.value) % (1 << unsigned.bits), unsigned)
+        return reinterpret(unsigned, node)
+
+    return reinterpret(place.dtype, rewritten(place))
 
 
 def _divides_elements(expr: Expr) -> bool:

@@ -129,7 +129,7 @@ def _moves(value: Value, layout: LinearLayout, defs: Mapping[Value, Op]) -> bool
     if not isinstance(value.type, Tensor) or value.type.layout == layout:
         return True
     op = defs.get(value)
-    if op is None or op.kind not in (*CHEAP, *RENAMING):
+    if op is None or op.kind not in (*CHEAP, *RENAMING, ops.convert_layout):
         return False
     return all(_moves(v, source_layout(op, layout), defs) for v in op.operands if isinstance(v.type, Tensor))
 
@@ -144,9 +144,10 @@ class _Elsewhere:
     def at(self, value: Value, layout: LinearLayout) -> Value:
         if not isinstance(value.type, Tensor) or value.type.layout == layout:
             return self.rw[value]
-        key = value, layout
+        key, op = (value, layout), self.defs[value]
+        if op.kind is ops.convert_layout:
+            return self.at(op.source, layout)
         if key not in self.made:
-            op = self.defs[value]
             args = tuple(
                 self.at(v, source_layout(op, layout)) if isinstance(v.type, Tensor) else self.rw[v]
                 for v in op.operands
