@@ -65,20 +65,25 @@ def _exchanged(emitter: Emitter, tile: Tile, found: Conversion, name: str) -> Ti
         words = Buffer(f"{name}_words", (count,), UINT32, "local", source=out)
         emitter.add(DeclBuffer(words, span=emitter.span))
     for bit, lane in found.swaps:
-        place, distance = order.index(bit) - packed, 1 << lane
-        upper = binary("!=", emitter.lane & distance, 0)
-        others = [1 << other for other in range(bits_of(count)) if other != place]
-
-        def swap(pair: Expr, upper: Expr = upper, others: Sequence[int] = others, place: int = place) -> None:
-            at = linear_index((pair, others))
-            low, high = emitter.bind("low", words[at]), emitter.bind("high", words[at + (1 << place)])
-            sent = select(upper, low, high)
-            got = emitter.bind("got", emitter.value_of("shfl.xor", words.dtype, sent, distance))
-            emitter.store(words, at, select(upper, got, low))
-            emitter.store(words, at + (1 << place), select(upper, high, got))
-
-        emitter.loop(count // 2, swap)
+        _swap(emitter, words, count, order.index(bit) - packed, 1 << lane)
     return converted(emitter, in_buffer(out, inner), target, name)
+
+
+def _swap(emitter: Emitter, words: Buffer, count: int, place: int, distance: int) -> None:
+    """Swap a bit of the number of a register with one of the lane, for `count` registers of lanes so far apart."""
+    upper = binary("!=", emitter.lane & distance, 0)
+    others = [1 << bit for bit in range(bits_of(count)) if bit != place]
+
+    def pair(number: Expr) -> None:
+        low = linear_index((number, others))
+        high = low + (1 << place)
+        own, other = emitter.bind("low", words[low]), emitter.bind("high", words[high])
+        sent = emitter.value_of("shfl.xor", words.dtype, select(upper, own, other), distance)
+        got = emitter.bind("got", sent)
+        emitter.store(words, low, select(upper, got, own))
+        emitter.store(words, high, select(upper, other, got))
+
+    emitter.loop(count // 2, pair)
 
 
 def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: str) -> Tile:

@@ -27,8 +27,7 @@ from .passes import element_bits
 from .pipeline_types import I32
 from .relations import TIES
 from .tensor_cores import ROWS
-from .vector_stores import KINDS as VECTORS
-from .vector_stores import vector_stores
+from .vector_stores import VECTORS, vector_stores
 
 MOST_BYTES = 8 << 10
 """Bytes of shared memory for what a warpgroup writes of a slice; two slices take turns."""
@@ -41,9 +40,7 @@ ACCESSES = (
 
 
 def slice_and_fuse(module: Module, context: Context) -> Module:
-    """Split stores of large register tiles from the tensor core into stores of slices for TMA.
-
-    Where TMA cannot store a tile, lanes exchange elements, so that each stores vectors.
+    """Split stores of large register tiles from the tensor core into stores of slices for TMA, and make others vectors.
     """
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
@@ -52,7 +49,7 @@ def _function(func: Op) -> Op:
     func = _in_slices(func)
     defs = definitions(func.body)
     stores = (op for op in func.body.walk() if op.kind in VECTORS)
-    return vector_stores(func, frozenset(op for op in stores if not (op.kind is ops.tiled_store and by_tma(op, func, defs))))
+    return vector_stores(func, [op for op in stores if op.kind is not ops.tiled_store or not by_tma(op, func, defs)])
 
 
 def _in_slices(func: Op) -> Op:

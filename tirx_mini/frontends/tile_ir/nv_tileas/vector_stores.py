@@ -8,13 +8,12 @@ the numbers of the rows where they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..layouts import LinearLayout, Move, conversion, run_of, with_vectors
 from ..nv_tileaa import BlockTile, Tensor
 from ..nv_tileaa import ops as aa
-from ..nv_tileaa import standard as std
 from ..ssa import KEEP, Module, Op, Region, Rewriter, Value, remove_dead
 from . import ops
 from .contiguity import Contiguity
@@ -23,16 +22,17 @@ from .relations import only
 from .relayout import RENAMING, source_layout
 from .rematerialize import CHEAP
 
-KINDS = (ops.store, ops.scatter_store, ops.tiled_store)
+VECTORS = (ops.store, ops.scatter_store, ops.tiled_store)
+"""Stores that may write vectors."""
 
 
-def vector_stores(func: Op, direct: frozenset[Op]) -> Op:
-    """Exchange elements between lanes before those stores of `direct` that write parts of sectors."""
+def vector_stores(func: Op, stores: Sequence[Op]) -> Op:
+    """Exchange elements between lanes before those of some stores that write parts of sectors."""
     known = Contiguity(func.body)
-    targets = {op: layout for op in direct if (layout := _target(op, known)) is not None}
+    targets = {op: layout for op in stores if (layout := _target(op, known)) is not None}
     if not targets:
         return func
-    rules = {kind: lambda op, rw: _stored(op, rw, targets, known.defs) for kind in KINDS}
+    rules = {kind: lambda op, rw: _stored(op, rw, targets, known.defs) for kind in VECTORS}
     made = Rewriter(rules).region(func.body, func.body.params)
     live = Region(made.params, remove_dead(Module("", made.ops)).ops)
     return Op(func.kind, func.args, func.results, func.attrs, (live,), func.span)
