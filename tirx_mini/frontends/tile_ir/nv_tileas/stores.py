@@ -40,8 +40,7 @@ ACCESSES = (
 
 
 def slice_and_fuse(module: Module, context: Context) -> Module:
-    """Split stores of large register tiles from the tensor core into stores of slices for TMA, and make others vectors.
-    """
+    """Split stores of large tiles from the tensor core into stores of slices for TMA, and make other stores vectors."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
