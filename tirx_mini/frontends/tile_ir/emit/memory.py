@@ -88,7 +88,7 @@ def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], la
 
 def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], tile: Tile) -> None:
     """Store the slices of a tile to the locations that a tile of indices selects along one dimension."""
-    _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile)
+    _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile, scattered=True)
 
 
 def load_gathered(
@@ -102,7 +102,7 @@ def load_gathered(
 
 
 def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile | None) -> None:
-    _store(emitter, _pointer_access(emitter, pointers, mask, tile.layout), tile)
+    _store(emitter, _pointer_access(emitter, pointers, mask, tile.layout), tile, scattered=True)
 
 
 def _load(
@@ -132,7 +132,8 @@ def _load(
     return replace(in_buffer(out, layout), uniform=layout.size == 1 and not gathered)
 
 
-def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
+def _store(emitter: Emitter, access: _Access, tile: Tile, scattered: bool = False) -> None:
+    """Store the registers of a tile. scattered: rows may lie anywhere, so that their addresses are costly."""
     if access.vector > 1:
         tile = emitter.held(tile)
     count = tile.registers // access.vector
@@ -144,7 +145,8 @@ def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
             emitter.store(access.buffer, where, vector_of(tile, first, access.vector), access.vector)
 
     with emitter.when(emitter.owner(tile.layout)):
-        apart = distances(emitter.analyzer, access.at, tile.registers, access.vector) if access.mask else {}
+        hoisted = scattered and access.mask is not None
+        apart = distances(emitter.analyzer, access.at, tile.registers, access.vector) if hoisted else {}
         if apart and not _divides_elements(access.at(const(0))):
             _store_from_bases(emitter, access, count, apart, store)
         else:

@@ -71,7 +71,8 @@ def _target(op: Op, known: Contiguity) -> LinearLayout | None:
         count = _neighbours(op, known, axis, most)
         while count > have.vector(most, axis):
             target = with_vectors(have, count, axis)
-            if target is not None and _is_cheap(op, have, target, known.defs):
+            longer = target is not None and run_of(target, most, axis) > run_of(have, most, axis)
+            if target is not None and longer and _is_cheap(op, have, target, known.defs):
                 return target
             count //= 2
     return None

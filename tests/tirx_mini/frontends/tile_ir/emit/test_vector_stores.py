@@ -128,6 +128,19 @@ def test_tiles_that_are_read_and_stored(width: int, lanes: int) -> None:
     np.testing.assert_array_equal(c, want.astype(HALF))
 
 
+@ct.kernel
+def sums_of_rows(a, b):
+    """Of 16 sums, each thread has two that lie apart."""
+    ct.store(b, (0,), ct.sum(ct.load(a, (0, 0), shape=(16, 64)), axis=1))
+
+
+def test_what_lanes_exchange_makes_runs_longer() -> None:
+    args = np.zeros((16, 64), SINGLE), np.zeros(16, SINGLE)
+    func = run.compile(sums_of_rows, args, "h100").func((1,))
+    assert stores(func, "b") == [1]
+    assert shuffles(func) == 4, "one for each bit of the 16 lanes that share a row"
+
+
 def up_projection() -> PrimFunc:
     tokens, experts = np.zeros((1024, 128), HALF), np.zeros((2, 8192, 128), HALF)
     out, weights = np.zeros((2048, 8192), HALF), np.zeros(2048, SINGLE)
