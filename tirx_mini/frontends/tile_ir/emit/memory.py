@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import BOOL, INT64, Buffer, Const, Expr, as_expr, binary, cast, const, int_value
+from tirx_mini.ir import (
+    BOOL,
+    INT64,
+    Binary,
+    Buffer,
+    BufferLoad,
+    Const,
+    DataType,
+    Expr,
+    as_expr,
+    binary,
+    cast,
+    const,
+    int_value,
+    reinterpret,
+    walk,
+)
 from tirx_mini.records import dataclass
 
-from ..layouts import LinearLayout, Span, linear_index
+from ..layouts import LinearLayout, Span, bits_of, linear_index
 from .emitter import Emitter
 from .movement import vector, vector_of
-from .neighbours import neighbours
+from .neighbours import distances, neighbours
 from .values import Blocks, Pointers, Tile, View, in_buffer
 
 VECTOR_BYTES = 16
@@ -72,7 +88,7 @@ def load_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], la
 
 def store_rows(emitter: Emitter, blocks: Blocks, index: Sequence[Expr | Tile], tile: Tile) -> None:
     """Store the slices of a tile to the locations that a tile of indices selects along one dimension."""
-    _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile)
+    _store(emitter, _row_access(emitter, blocks, index, tile.layout), tile, scattered=True)
 
 
 def load_gathered(
@@ -86,7 +102,7 @@ def load_gathered(
 
 
 def store_scattered(emitter: Emitter, pointers: Pointers, tile: Tile, mask: Tile | None) -> None:
-    _store(emitter, _pointer_access(emitter, pointers, mask, tile.layout), tile)
+    _store(emitter, _pointer_access(emitter, pointers, mask, tile.layout), tile, scattered=True)
 
 
 def _load(
@@ -116,17 +132,66 @@ def _load(
     return replace(in_buffer(out, layout), uniform=layout.size == 1 and not gathered)
 
 
-def _store(emitter: Emitter, access: _Access, tile: Tile) -> None:
+def _store(emitter: Emitter, access: _Access, tile: Tile, scattered: bool = False) -> None:
+    """Store the registers of a tile. scattered: rows may lie anywhere, so that their addresses are costly."""
     if access.vector > 1:
         tile = emitter.held(tile)
+    count = tile.registers // access.vector
 
-    def store(step: Expr) -> None:
+    def store(step: Expr, place: Expr | None = None) -> None:
         first = step * access.vector
         with emitter.when(access.mask(first) if access.mask else None):
-            emitter.store(access.buffer, access.at(first), vector_of(tile, first, access.vector), access.vector)
+            where = access.at(first) if place is None else place
+            emitter.store(access.buffer, where, vector_of(tile, first, access.vector), access.vector)
 
     with emitter.when(emitter.owner(tile.layout)):
-        emitter.loop(tile.registers // access.vector, store)
+        hoisted = scattered and access.mask is not None
+        apart = distances(emitter.analyzer, access.at, tile.registers, access.vector) if hoisted else {}
+        if apart and not _divides_elements(access.at(const(0))):
+            _store_from_bases(emitter, access, count, apart, store)
+        else:
+            emitter.loop(count, store)
+
+
+def _store_from_bases(
+    emitter: Emitter, access: _Access, count: int, apart: Mapping[int, int], store: Callable[[Expr, Expr], None]
+) -> None:
+    """Store what lies at constant distances from a few places, which are computed before the masks."""
+    moving, fixed = [1 << bit for bit in apart], [1 << b for b in range(bits_of(count)) if b not in apart]
+
+    def base(group: Expr) -> None:
+        first = linear_index((group, fixed))
+        place = emitter.bind("place", _wrapping(emitter, access.at(first * access.vector)))
+
+        def one(member: Expr) -> None:
+            store(linear_index((group, fixed), (member, moving)), place + linear_index((member, [*apart.values()])))
+
+        emitter.loop(1 << len(moving), one, name="member")
+
+    emitter.loop(1 << len(fixed), base)
+
+
+def _wrapping(emitter: Emitter, expr: Expr) -> Expr:
+    """Return an index that may be beyond its type where a mask is false: there, signed sums would be undefined."""
+    place = emitter.analyzer.simplify(expr)
+    if emitter.analyzer.bounds(place) is not None:
+        return place
+    unsigned = DataType(f"uint{place.dtype.bits}")
+
+    def rewritten(node: Expr) -> Expr:
+        if isinstance(node, Binary) and node.op in ("+", "-", "*"):
+            return binary(node.op, rewritten(node.a), rewritten(node.b))
+        if isinstance(node, Const):
+            return const(int(node.value) % (1 << unsigned.bits), unsigned)
+        return reinterpret(unsigned, node)
+
+    return reinterpret(place.dtype, rewritten(place))
+
+
+def _divides_elements(expr: Expr) -> bool:
+    """Return whether an expression divides by an element of a tile, which may be 0 where a mask is false."""
+    divisions = [node for node in walk(expr) if isinstance(node, Binary) and node.op in ("//", "%", "/")]
+    return any(isinstance(inner, BufferLoad) for node in divisions for inner in walk(node.b))
 
 
 def _block_access(

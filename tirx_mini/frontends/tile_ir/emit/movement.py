@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tirx_mini.ir import Buffer, BufferLoad, Expr, Ramp, as_expr
+from tirx_mini.ir import UINT32, Buffer, BufferLoad, DeclBuffer, Expr, Ramp, as_expr, binary, select
 
 from ..layouts import (
+    Conversion,
     LinearLayout,
     Move,
     SharedPlan,
@@ -17,6 +18,7 @@ from ..layouts import (
     linear_index,
     number_of,
     shared_plan,
+    words_first,
 )
 from .emitter import Emitter
 from .values import Tile, in_buffer
@@ -33,6 +35,8 @@ def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x
         return tile
     if found.move is Move.REGISTERS:
         return tile.renamed(target, lambda r: linear_index((r, found.register)))
+    if found.move is Move.EXCHANGE:
+        return _exchanged(emitter, tile, found, name)
     source = emitter.held(tile, name)
     if found.move is Move.SHUFFLE:
         lane = linear_index((emitter.lane, found.lane_of_lane))
@@ -46,6 +50,40 @@ def converted(emitter: Emitter, tile: Tile, target: LinearLayout, name: str = "x
         emitter.loop(target.registers, shuffle)
         return in_buffer(out, target)
     return _by_shared_memory(emitter, source, target, name)
+
+
+def _exchanged(emitter: Emitter, tile: Tile, found: Conversion, name: str) -> Tile:
+    """Swap bits of registers and lanes: in each swap, a lane sends one of two words and receives the other one."""
+    target = found.target
+    order, packed = words_first(found, tile.dtype.bits)
+    inner = replace(target, register=tuple(target.register[bit] for bit in order))
+    read = [found.register[bit] for bit in order]
+    out = emitter.local(name, target.registers, tile.dtype)
+    emitter.fill_registers(out, tile.renamed(inner, lambda r: linear_index((r, read))))
+    words, count = out, target.registers >> packed
+    if packed:
+        words = Buffer(f"{name}_words", (count,), UINT32, "local", source=out)
+        emitter.add(DeclBuffer(words, span=emitter.span))
+    for bit, lane in found.swaps:
+        _swap(emitter, words, count, order.index(bit) - packed, 1 << lane)
+    return converted(emitter, in_buffer(out, inner), target, name)
+
+
+def _swap(emitter: Emitter, words: Buffer, count: int, place: int, distance: int) -> None:
+    """Swap a bit of the number of a register with one of the lane, for `count` registers of lanes so far apart."""
+    upper = binary("!=", emitter.lane & distance, 0)
+    others = [1 << bit for bit in range(bits_of(count)) if bit != place]
+
+    def pair(number: Expr) -> None:
+        low = linear_index((number, others))
+        high = low + (1 << place)
+        own, other = emitter.bind("low", words[low]), emitter.bind("high", words[high])
+        sent = emitter.value_of("shfl.xor", words.dtype, select(upper, own, other), distance)
+        got = emitter.bind("got", sent)
+        emitter.store(words, low, select(upper, got, own))
+        emitter.store(words, high, select(upper, other, got))
+
+    emitter.loop(count // 2, pair)
 
 
 def _by_shared_memory(emitter: Emitter, tile: Tile, target: LinearLayout, name: str) -> Tile:

@@ -15,6 +15,7 @@ from tirx_mini.ir import (
     Reinterpret,
     Var,
     const,
+    int_value,
     rewrite,
     simplify,
 )
@@ -56,6 +57,26 @@ def divisor_of(expr: Expr, analyzer: Analyzer, divisors: Mapping[Buffer, int]) -
         return Var(node.dtype, "element") * divisors[node.buffer]
 
     return analyzer.divisor(rewrite(analyzer.simplify(expr), known))
+
+
+def distances(analyzer: Analyzer, at: At, registers: int, vector: int) -> dict[int, int]:
+    """Return how far apart accesses are in memory whose numbers differ in one bit only, for bits where that is known.
+
+    at: the place of a register; an access is of `vector` registers. The distances have no bit in common: their sum is
+    that of two accesses that differ in several of these bits.
+    """
+    count = registers // vector
+    half = Var(INT32, "half")
+    inside = analyzer.bind(half, 0, max(0, count // 2 - 1))
+    found: dict[int, int] = {}
+    covered = 0
+    for bit in range(count.bit_length() - 1):
+        below = 1 << bit
+        low = half // below * (2 * below) + half % below if count > 2 else const(0)
+        gap = int_value(inside.simplify(at((low + below) * vector) - at(low * vector)))
+        if gap is not None and gap > 0 and not gap & covered:
+            found[bit], covered = gap, covered | gap
+    return found
 
 
 def _are_neighbours(analyzer: Analyzer, at: At, mask: At | None, first: Expr, count: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tirx_mini.ir import INT32, Buffer, DataType, PrimFunc, TirxError, Var, const
 
@@ -11,6 +11,7 @@ from ..cuda_tile import Ptr
 from ..layouts import SharedLayout, TmemLayout
 from ..nv_tileaa import Memref
 from ..nv_tileaa import ops as aa
+from ..nv_tileaa import standard as std
 from ..nv_tileas import TMA_DESC, ops
 from ..nv_tileas.pipeline_ops import agent_switch, create_pipeline, get_cta_slot
 from ..ssa import Module, Op, OpKind, Region, Value, flat, uses
@@ -91,7 +92,13 @@ def emit_kernel(
     for value, param in zip(own_params(func), given, strict=True):
         emitter.values[value] = Pointers(param, const(0)) if isinstance(param, Buffer) else param
     effects = Effects(func.body)
-    emitter.effects_of = lambda region: ((emitter.values[root].buffer, write) for root, write in effects.of(region))
+    instances = [op.body for op in func.body.walk() if op.kind is std.for_ and slots and op.lower is slots.results[0]]
+
+    def effects_of(region: Region) -> Iterator[tuple[Buffer, bool]]:
+        if not any(region is body for body in instances):  # no instance of a program waits for another one
+            yield from ((emitter.values[root].buffer, write) for root, write in effects.of(region))
+
+    emitter.effects_of = effects_of
     emitter.region(func.body)
     kinds = {op.kind for op in func.body.ops}
     if create_pipeline in kinds and agent_switch not in kinds:

@@ -1,6 +1,16 @@
 """Linear layouts: the distribution of a tile's elements over registers, lanes and warps."""
 
-from .conversion import Conversion, Move, SharedPlan, conversion, shared_plan, wavefronts
+from .conversion import (
+    Conversion,
+    Move,
+    SharedPlan,
+    conversion,
+    run_of,
+    shared_plan,
+    wavefronts,
+    with_vectors,
+    words_first,
+)
 from .f2 import Span
 from .families import (
     blocked,
@@ -33,10 +43,13 @@ __all__ = [
     "mma_operand",
     "number_of",
     "replicated",
+    "run_of",
     "shared_plan",
     "tmem_rows",
     "wavefronts",
     "wgmma_accumulator",
     "wgmma_operand",
+    "with_vectors",
     "within_warps",
+    "words_first",
 ]

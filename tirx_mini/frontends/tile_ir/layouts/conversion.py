@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 
@@ -12,23 +14,29 @@ from tirx_mini.distinct import distinct
 from tirx_mini.records import dataclass
 
 from .f2 import Span
-from .linear import LinearLayout
+from .linear import LinearLayout, bits_of
 
 BANKS = 32
 BANK_BYTES = 4
 VECTOR_BYTES = 16
+WORD_BITS = 32
+MOST_SWAPS = 2
+"""Bits of a register that change places with bits of a lane: each costs a shuffle for every second register."""
 
 
 class Move(Enum):
     """The mechanism of a conversion.
 
     NONE: the layouts agree. REGISTERS: each thread holds its elements already, in other registers.
-    SHUFFLE: other lanes of the warp hold them (PTX ISA: shfl.sync). SHARED: other warps do.
+    SHUFFLE: other lanes of the warp hold them, all in the same register (PTX ISA: shfl.sync).
+    EXCHANGE: other lanes hold them in other registers; lanes exchange halves of their registers, once for each swap.
+    SHARED: other warps hold them.
     """
 
     NONE = "none"
     REGISTERS = "registers"
     SHUFFLE = "shuffle"
+    EXCHANGE = "exchange"
     SHARED = "shared"
 
 
@@ -38,6 +46,8 @@ class Conversion:
 
     For REGISTERS and SHUFFLE, bases by the bits of a target register: the `register` to read, and what to XOR the
     `lane` to read from with; and by the bits of the target's lane: the lane to read from.
+    For EXCHANGE, the `register` to read of the same thread, and the `swaps` that follow: pairs of a bit of the target's
+    register and a bit of the lane, which change places.
     """
 
     source: LinearLayout
@@ -46,6 +56,7 @@ class Conversion:
     register: tuple[int, ...] = ()
     lane: tuple[int, ...] = ()
     lane_of_lane: tuple[int, ...] = ()
+    swaps: tuple[tuple[int, int], ...] = ()
 
 
 @cache
@@ -56,7 +67,7 @@ def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
     if source == target:
         return Conversion(source, target, Move.NONE)
     if source.warp == target.warp:
-        found = _in_thread(source, target) or _in_warp(source, target)
+        found = _in_thread(source, target) or _in_warp(source, target) or _by_swaps(source, target)
         if found is not None:
             return found
     return Conversion(source, target, Move.SHARED)
@@ -81,6 +92,65 @@ def _in_warp(source: LinearLayout, target: LinearLayout) -> Conversion | None:
     own = len(source.register)
     register, lane = tuple(u & ((1 << own) - 1) for u in numbers), tuple(u >> own for u in numbers)
     return Conversion(source, target, Move.SHUFFLE, register, lane, tuple(a for a in across if a is not None))
+
+
+def _by_swaps(source: LinearLayout, target: LinearLayout) -> Conversion | None:
+    """Return a conversion that swaps a few bits of registers and lanes, or None."""
+    before, swaps = list(target.register), dict[int, int]()
+    for lane, (have, want) in enumerate(zip(source.lane, target.lane, strict=True)):
+        if have == want:
+            continue
+        if not have or have not in target.register or target.register.index(have) in swaps:
+            return None
+        swaps[target.register.index(have)] = lane
+        before[target.register.index(have)] = want
+    span = Span(source.register)
+    used = [span.solve(basis) for basis in before]
+    if len(swaps) > MOST_SWAPS or None in used:
+        return None
+    registers = tuple(u for u in used if u is not None)
+    return Conversion(source, target, Move.EXCHANGE, registers, swaps=tuple(swaps.items()))
+
+
+def with_vectors(layout: LinearLayout, elements: int, axis: int = -1) -> LinearLayout | None:
+    """Return a layout whose registers begin with `elements` neighbours along an axis, in the same warps.
+
+    Lanes that hold some of these swap them for neighbours further along the axis, so that every thread keeps to its
+    places along the other axes. None where no such layout exists.
+    """
+    step, mask = 1 << layout.shift(axis % len(layout.shape)), layout.mask(axis % len(layout.shape))
+    wanted = [step << bit for bit in range(bits_of(elements))]
+    further = sorted(b for b in layout.register if b >= step * elements and b & mask == b and b & b - 1 == 0)
+    register, lane = list(layout.register), list(layout.lane)
+    for basis in wanted:
+        if basis in register:
+            continue
+        if basis not in lane or not further:
+            return None
+        given = further.pop(0)
+        register[register.index(given)], lane[lane.index(basis)] = basis, given
+    rest = [basis for basis in register if basis not in wanted]
+    return replace(layout, register=(*wanted, *rest), lane=tuple(lane))
+
+
+def run_of(layout: LinearLayout, elements: int, axis: int = -1) -> int:
+    """Return how many neighbours along an axis the threads of a warp access, each a vector of up to `elements`."""
+    run, step = layout.vector(elements, axis), 1 << layout.shift(axis % len(layout.shape))
+    while run < layout.shape[axis] and run * step in layout.lane:
+        run *= 2
+    return run
+
+
+def words_first(found: Conversion, bits: int) -> tuple[Sequence[int], int]:
+    """Return the order in which an exchange has the bits of the target's registers, and how many make up a word.
+
+    Registers of `bits` bits are exchanged as words of 32 bits where enough bits of a register stay in their thread.
+    """
+    swapped = dict(found.swaps)
+    fixed = [bit for bit in range(len(found.target.register)) if bit not in swapped]
+    packed = bits_of(WORD_BITS // bits) if bits in (8, 16) else 0
+    inside = fixed[:packed] if len(fixed) >= packed else []
+    return [*inside, *(bit for bit in range(len(found.target.register)) if bit not in inside)], len(inside)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..layouts import Move
 from ..nv_tileaa import NV_TILEAA, Tensor
 from ..nv_tileaa import ops as aa
 from ..ssa import INT, Op, OpKind, one_of
@@ -56,11 +57,9 @@ def _same_tile(op: Op) -> Iterable[str]:
         yield f"{source} and {result} differ in more than their layouts"
 
 
-SHUFFLE, EXCHANGE = "shuffle", "shared"
-"""How elements change threads: by shuffles within a warp, or through shared memory."""
 convert_layout = NV_TILEAS.op(
     "convert_layout", "source", "result", "$source attr-dict : type($source) -> type($result)", verify=_same_tile,
-    attrs={"through": one_of("any", "registers", SHUFFLE, EXCHANGE, default="any"), "bytes": INT(0)}, pure=True,
+    attrs={"through": one_of("any", *(move.value for move in Move), default="any"), "bytes": INT(0)}, pure=True,
     doc="The same elements in other places. through: what moves them, with so many bytes of shared memory.",
 )  # fmt: skip
 

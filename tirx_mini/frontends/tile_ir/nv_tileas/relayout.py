@@ -105,6 +105,20 @@ def without_conversions(module: Module) -> Module:
     return rewrite(module, {ops.convert_layout: lambda op, rw: rw[op.source]})
 
 
+RENAMING = (ops.view, ops.expand_dims, ops.permute, ops.broadcast)
+"""Operations whose threads have the elements of the source, which they rename or repeat."""
+
+
+def source_layout(op: Op, layout: LinearLayout) -> LinearLayout:
+    """Return the layout in which an operation needs its tensors for a result in `layout`."""
+    if op.kind in (ops.view, ops.expand_dims):
+        return layout.reshape(op.source.type.shape)
+    if op.kind is ops.permute:
+        dims = tuple(op.permutation)
+        return layout.permute([dims.index(axis) for axis in range(len(dims))])
+    return layout.broadcast_source(op.source.type.shape) if op.kind is ops.broadcast else layout
+
+
 class _Relayout(Rewriter):
     def __init__(self, chosen: Chosen, warps: int) -> None:
         super().__init__(default=lambda op, _: self.placed(op))
@@ -195,13 +209,8 @@ class _Relayout(Rewriter):
         own = layouts.get(op.results[0]) if op.results else None
         if wanted is not None:
             return list(wanted)
-        if kind in (ops.view, ops.expand_dims) and own is not None:
-            return [own.reshape(op.source.type.shape)]
-        if kind is ops.permute and own is not None:
-            dims = tuple(op.permutation)
-            return [own.permute([dims.index(axis) for axis in range(len(dims))])]
-        if kind is ops.broadcast and own is not None:
-            return [own.broadcast_source(op.source.type.shape)]
+        if kind in RENAMING and own is not None:
+            return [source_layout(op, own)]
         if kind is std.for_:
             return [None] * 3 + [layouts.get(v) for v in op.body.params[1:]]
         if kind is std.while_:

@@ -19,7 +19,7 @@ from .operands import definitions
 
 MOST_INSTRUCTIONS = 64
 """Instructions of a thread that cost no more than two barriers and an access of shared memory between them."""
-_CHEAP = (
+CHEAP = (
     aa.make_range, aa.splat, aa.addptr, std.constant, std.addi, std.subi, std.muli, std.andi, std.ori, std.xori,
     std.cmpi, std.select,
 )  # fmt: skip
@@ -58,7 +58,7 @@ def _chain(op: Op, defs: Mapping[Value, Op]) -> list[Op] | None:
     todo = [op.source]
     while todo:
         made = defs.get(todo.pop())
-        if made is None or made.kind not in _CHEAP:
+        if made is None or made.kind not in CHEAP:
             return None
         if made not in found:
             found.add(made)

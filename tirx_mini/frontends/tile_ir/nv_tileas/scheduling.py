@@ -61,11 +61,11 @@ def _latency(op: Op, context: Context) -> float:
     if op.kind is ops.convert_layout:
         source, target = op.source.type.layout, op.result.type.layout
         if isinstance(source, LinearLayout) and isinstance(target, LinearLayout):
-            move = conversion(source, target).move
-            if move in (Move.NONE, Move.REGISTERS):
+            found = conversion(source, target)
+            if found.move in (Move.NONE, Move.REGISTERS):
                 return 0
-            if move is Move.SHUFFLE:
-                return gpu.issue["shuffle"] * registers
+            if found.move is not Move.SHARED:
+                return gpu.issue["shuffle"] * registers * max(1, len(found.swaps))
         return work + gpu.smem_latency + gpu.bar_latency
     if op.kind in (ops.reduce, ops.scan):
         return work + 5 * gpu.issue["shuffle"] + gpu.smem_latency + gpu.bar_latency

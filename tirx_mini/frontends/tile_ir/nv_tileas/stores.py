@@ -27,6 +27,7 @@ from .passes import element_bits
 from .pipeline_types import I32
 from .relations import TIES
 from .tensor_cores import ROWS
+from .vector_stores import VECTORS, vector_stores
 
 MOST_BYTES = 8 << 10
 """Bytes of shared memory for what a warpgroup writes of a slice; two slices take turns."""
@@ -39,11 +40,18 @@ ACCESSES = (
 
 
 def slice_and_fuse(module: Module, context: Context) -> Module:
-    """Split stores of large register tiles from the tensor core into stores of slices for TMA."""
+    """Split stores of large tiles from the tensor core into stores of slices for TMA, and make other stores vectors."""
     return Module(module.name, tuple(_function(op) if op.kind is aa.func else op for op in module.ops))
 
 
 def _function(func: Op) -> Op:
+    func = _in_slices(func)
+    defs = definitions(func.body)
+    stores = (op for op in func.body.walk() if op.kind in VECTORS)
+    return vector_stores(func, [op for op in stores if op.kind is not ops.tiled_store or not by_tma(op, func, defs)])
+
+
+def _in_slices(func: Op) -> Op:
     defs = definitions(func.body)
     stores = {op for op in func.body.walk() if op.kind is ops.tiled_store and by_tma(op, func, defs)}
     parts = {op: part for op in stores if (part := slice_shape(op.value.type)) != op.value.type.shape}

@@ -124,13 +124,13 @@ def test_warps_that_load_exchange_nothing() -> None:
     assert producer.count("make_range") == 2 and "convert_layout" not in producer
 
 
-def test_rows_that_are_scattered_are_stored_in_pairs() -> None:
+def test_rows_that_are_scattered_are_stored_as_vectors() -> None:
     tokens, experts = np.zeros((256, 128), "float16"), np.zeros((2, 256, 128), "float16")
     out, weights = np.zeros((512, 256), "float16"), np.zeros(512, "float32")
     args = (tokens, experts, out, weights, np.zeros(512, "int32"), np.zeros(4, "int32"), 2, False, 128, 256, 64)
     func = run.compile(moe.expert_gemm, args, "h100").func((4, 1, 1))
     stores = [n for n in lower(func).nodes if isinstance(n, BufferStore) and n.buffer.root.name == "C"]
-    assert [store.value.dtype.lanes for store in stores] == [2]
+    assert [store.value.dtype.lanes for store in stores] == [8]
 
 
 @pytest.mark.parametrize(("gpu", "tile"), [("h100", 64), ("b200", 128)])

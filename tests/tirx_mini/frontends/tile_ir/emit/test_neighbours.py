@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tirx_mini.frontends.tile_ir.emit.neighbours import neighbours
+from tirx_mini.frontends.tile_ir.emit.neighbours import At, distances, neighbours
 from tirx_mini.ir import BOOL, INT32, Analyzer, Buffer, Expr, Var, binary
 
 from .texts import Program, random
@@ -88,3 +88,23 @@ def test_rows_are_gathered_in_vectors(width: int, vector: int) -> None:
     expected = np.where((rows < 32)[:, None], a[np.minimum(rows, 31)], 0)
     assert (c == expected).all()
     assert "a.flat[Tx.ramp(" in program.kernel().script() and f", {vector})]" in program.kernel().script()
+
+
+ROWS = Buffer("rows", (2,), INT32, "local")
+
+
+@pytest.mark.parametrize(
+    ("place", "vector", "known"),
+    [
+        (lambda r: r * 4, 1, {0: 4, 1: 8, 2: 16, 3: 32}),
+        (lambda r: r * 4, 2, {0: 8, 1: 16, 2: 32}),
+        (lambda r: ROWS[r % 2] * 64 + r // 2 * 8, 1, {1: 8, 2: 16, 3: 32}),
+        (lambda r: ROWS[r // 8] + r % 8, 4, {0: 4}),
+        (lambda r: r * 3, 1, {0: 3, 2: 12}),
+        (lambda r: 100 - r * 4, 1, {}),
+        (lambda r: ROWS[r % 2], 16, {}),
+    ],
+)
+def test_distances_of_accesses(place: At, vector: int, known: dict[int, int]) -> None:
+    found = distances(Analyzer(), place, 16, vector)
+    assert found == known
