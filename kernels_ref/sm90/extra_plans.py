@@ -33,20 +33,21 @@ RESIDENT = {1: SM_COUNT, 2: 66, 4: 30, 8: 15}
 """Clusters that run at a time, by their CTAs: the SMs of a cluster belong to one GPC."""
 NEAR_ROWS = 8
 NEIGHBOURS = 16
-START, CLUSTER_START, SHARED_START = 8460, 3000, 10500
+START, CLUSTER_START, SHARED_START = 8100, 3000, 10540
 """Cycles of a launch without any work, those that clusters add, and of one where CTAs share the steps of all tiles."""
-L2_RATE, L2_RATE_SHARED = 10170, 14700
-"""Bytes a cycle of the L2 cache, and where the CTAs of a cluster share a tile."""
-FROM_L2 = 0.82
+L2_RATE, CLUSTER_L2_RATE, SHARED_L2_RATE = 10720, 18700, 5330
+"""Bytes a cycle of the L2 cache, where the CTAs of a cluster share a tile, and where all CTAs share all steps."""
+FROM_L2, SHARED_FROM_L2 = 0.85, 0.2
 """The share of a tile that the L2 cache delivers to each CTA by itself, though its neighbours load it too."""
-UNEVEN, MULTICAST_UNEVEN = (1.0, 1.77, 2.97), (1.0, 2.0, 2.53)
+UNEVEN, MULTICAST_UNEVEN = (1.0, 1.73, 3.07), (1.0, 2.27, 2.67)
+SHARED_UNEVEN, SHARED_MULTICAST_UNEVEN = (1.0, 2.76, 2.77), (1.0, 2.26, 1.3)
 """The work of the L2 cache by `unaligned`, relative to aligned rows; and where CTAs share the columns."""
-HBM_RATE, FEW_RATE, SHARED_RATE, HBM_PEAK = 2050, 1500, 1350, 1620
+HBM_RATE, FEW_RATE, SHARED_RATE, HBM_PEAK = 1850, 1500, 1320, 1440
 """Bytes a cycle by which HBM traffic adds to what waits for the L2 cache: in general, where most of a tile's rows are
 zeros, and where CTAs share all steps. And the most that the HBM delivers."""
-BARRIER, MULTICAST_BARRIER, SHARED_BARRIER = 94, {2: 113, 4: 90}, 378
+BARRIER, MULTICAST_BARRIER, CLUSTER_BARRIER, SHARED_BARRIER = 79, {2: 100, 4: 39}, 409, 333
 """Cycles from a barrier of the pipeline to the next MMAs: of a CTA by itself, where CTAs that share columns release a
-stage, and where the CTAs of a cluster load different steps."""
+stage, where the CTAs of a cluster load different steps, and where all CTAs share all steps."""
 CLOCK_GHZ, SUSTAINED, POWER_EXPONENT, HBM_POWER = 1.98, 0.535, 0.368, 0.15
 """The clock at rest. It falls with the share of the time in which the tensor cores are busy, above the sustained one; a
 TB/s of HBM traffic draws as much power as 0.15 of that time (docs/h100_counters.csv)."""
@@ -168,22 +169,23 @@ def moved(M: int, N: int, K: int) -> int:
 def cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     """Estimate the cycles of a plan."""
     if chosen.workers:
-        return SHARED_START + 0.97 * shared_cycles(chosen, M, N, K)
+        return shared_cycles(chosen, M, N, K)
     m, n, ctas = chosen.blk_m, chosen.blk_n, chosen.ctas
     rows, cols = (N, M) if chosen.swapped else (M, N)
     waves = ceil(ceil(ceil(rows / m) / chosen.multicast) * ceil(cols / n) / RESIDENT[ctas * chosen.multicast])
     compute = waves * max(1, K / BLK_K / ctas) * step_cycles(chosen, M, N, K)
     # With few rows, a half of each stage and more are zeros, so that fewer loads are in flight.
     memory = moved(M, N, K) / (HBM_RATE if min(M, N) >= CONSUMER_M or chosen.swapped else FEW_RATE)
-    cluster = 730 * ctas if ctas > 1 else CLUSTER_START if chosen.multicast > 1 else 0
-    own_store = (5.8 * n / ctas + 295 * parts(n // ctas, chosen.swapped)) * max(1, m / 128)
-    store = own_store if chosen.own else 26.5 * n / waves
-    both = max(compute, memory) + 0.59 * min(compute, memory)
+    cluster = 1000 * ctas - 1200 if ctas > 1 else CLUSTER_START if chosen.multicast > 1 else 0
+    part_store = 73 if chosen.swapped else 264  # a part of a transposed tile has fewer columns
+    own_store = (7.2 * n / ctas + part_store * parts(n // ctas, chosen.swapped)) * max(1, m / 128)
+    store = own_store if chosen.own else 28.4 * n / waves
+    both = max(compute, memory) + 0.72 * min(compute, memory)
     return START + max(both, moved(M, N, K) / HBM_PEAK) + cluster + waves * store
 
 
 def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
-    """The cycles where all CTAs share the steps of all tiles, after the start."""
+    """The cycles where all CTAs share the steps of all tiles."""
     m, n, workers = chosen.blk_m, chosen.blk_n, chosen.workers
     rows, cols = (N, M) if chosen.swapped else (M, N)
     row_tiles, col_tiles, consumers = ceil(rows / m), ceil(cols / n), m // CONSUMER_M
@@ -198,12 +200,14 @@ def shared_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     loaded = min(m, rows) + min(n, cols) / chosen.multicast
     alone = near == 1 or chosen.multicast > 1
     distinct = loaded if alone else (near_rows * m + near_cols * n) / (near_rows * near_cols)
-    l2 = workers * (0.59 * loaded + 0.41 * distinct) * 128 / 5900 * (1.0, 1.3, 1.9)[unaligned(K)]
-    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + 169) / steps
+    delivered = SHARED_FROM_L2 * loaded + (1 - SHARED_FROM_L2) * distinct
+    uneven = (SHARED_MULTICAST_UNEVEN if chosen.multicast > 1 else SHARED_UNEVEN)[unaligned(K)]
+    l2 = workers * delivered * 128 / SHARED_L2_RATE * uneven
+    longest = (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + SHARED_BARRIER) / steps
     compute = tiles * ceil(K / BLK_K) / workers * longest
-    memory = moved(M, N, K) / SHARED_RATE
-    sums = 4 * slots(tiles, workers) * m * n / 1070 + 17 * workers / tiles  # to be written, read and added up
-    return max(compute, memory) + 0.2 * min(compute, memory) + 1130 + sums
+    sums = 4 * slots(tiles, workers) * m * n / 1070 + 30 * workers / tiles  # to be written, read and added up
+    cluster = CLUSTER_START if chosen.multicast > 1 else 0
+    return SHARED_START + cluster + max(compute, moved(M, N, K) / SHARED_RATE) + sums
 
 
 def unaligned(K: int) -> int:
@@ -235,9 +239,9 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     distinct = loaded if chosen.multicast > 1 else (rows * m + columns * n) / (rows * columns)
     delivered = FROM_L2 * loaded + (1 - FROM_L2) * min(loaded, distinct)
     uneven = (MULTICAST_UNEVEN if chosen.multicast > 1 else UNEVEN)[unaligned(K)]
-    l2 = busy * delivered * 128 / (L2_RATE if ctas == 1 else L2_RATE_SHARED) * uneven
+    l2 = busy * delivered * 128 / (L2_RATE if ctas == 1 else CLUSTER_L2_RATE) * uneven
     # A barrier takes a consumer some time before the next MMAs. Another consumer multiplies in the meantime.
-    barrier = MULTICAST_BARRIER.get(chosen.multicast, BARRIER) if ctas == 1 else SHARED_BARRIER
+    barrier = MULTICAST_BARRIER.get(chosen.multicast, BARRIER) if ctas == 1 else CLUSTER_BARRIER
     return (max(steps * max(consumers * mma, shared, l2), steps * mma + 17) + barrier) / steps
 
 
