@@ -75,6 +75,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None):
+        from tirx_mini.ending import one_thread_each
+
+        one_thread_each()  # the threads of NumPy in several processes would wait for one another
     if not (config.getoption("--target") or "").startswith("sim"):
         choose_gpu()
 

@@ -7,6 +7,7 @@ finding says "TMA (warp 3 of warpgroup 1)", and afterwards "TMA", unless another
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -30,7 +31,9 @@ one."""
 def warp_roles(func: PrimFunc) -> Mapping[int, str]:
     """Return the role of each warp that has one, as far as thread indices decide; {} where the roles are not divided.
 
-    Roles are divided where no warp has all parts of the kernel, and two warps differ in theirs.
+    Roles are divided where no warp has all parts of the kernel, and two warps differ in theirs. Where several warps may
+    each execute the same parts, values in memory decide which of them does: the parts together are no warp's role.
+    Warpgroups that multiply together execute all of their parts.
     """
     assert func.launch is not None
     parts: dict[int, set[str]] = {warp: set() for warp in range(func.launch.warps)}
@@ -53,7 +56,11 @@ def warp_roles(func: PrimFunc) -> Mapping[int, str]:
         parts.update(dict.fromkeys(own, whole))
     roles = {warp: role_named(own, there) for warp, own in parts.items()}
     named = {warp: role for warp, role in roles.items() if role != OTHER}
-    return {} if ALL in named.values() or len(set(named.values())) < 2 else named
+    if ALL in named.values() or len(set(named.values())) < 2:
+        return {}
+    held = Counter(named.values())
+    undecided = {w for w in named if len(parts[w]) > 1 and held[named[w]] > 1 and w // WARPGROUP_WARPS not in together}
+    return {warp: role for warp, role in named.items() if warp not in undecided}
 
 
 def _parts(stmt: Stmt) -> Iterator[str]:

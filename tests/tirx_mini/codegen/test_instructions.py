@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from math import prod
 
 import pytest
@@ -71,15 +72,17 @@ NUMBERS = {
     "selector": (0,),
 }
 """Values of the modifiers that the table does not enumerate."""
+IMMEDIATE = {"n_cols": 64, "barrier_id": 1, "threads": 64}
+"""Operands that are constants."""
 COLUMNS = (8, 136, 256)
 """Values of `n` where it is a number of columns, as wgmma has it."""
 
 
-def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
-    """Arguments of one legal call; only the operands that PTX needs as immediates are constants."""
+@cache
+def samples() -> Mapping[OperandKind, Expr]:
+    """Arguments of the kinds that are the same in every call."""
     tid = special("threadIdx.x")
-    held = entry.carriers(**attrs)[0] if entry.carriers else str(attrs.get("type"))
-    samples: dict[OperandKind, Expr] = {
+    return {
         OperandKind.U32: cast("uint32", tid),
         OperandKind.S32: tid,
         OperandKind.U64: cast("uint64", tid),
@@ -91,15 +94,27 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         OperandKind.MBARRIER: AddressOf(HANDLE, BARS, (const(1),)),
         OperandKind.CTA_RANK: cast("uint32", tid),
         OperandKind.GLOBAL: AddressOf(HANDLE, GLOBAL, (tid,)),
-        OperandKind.MEMORY: AddressOf(HANDLE, BARS if "shared" in str(attrs.get("space")) else GLOBAL, (const(2),)),
-        OperandKind.TYPED: cast(REGISTER_TYPES.get(held, "uint32"), tid),
         OperandKind.TMEM: cast("uint32", tid),
-        OperandKind.REGISTERS: AddressOf(HANDLE, WORDS if entry.scattered else FLOATS, (const(0),)),
         OperandKind.TENSOR_MAP: MAP.var,
         OperandKind.TCGEN05_DESCRIPTOR: cast("uint64", tid),
         OperandKind.WGMMA_DESCRIPTOR: cast("uint64", tid),
         OperandKind.INSTRUCTION_DESCRIPTOR: cast("uint32", tid),
     }
+
+
+def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
+    """Arguments of one legal call; only the operands that PTX needs as immediates are constants."""
+
+    def sample(kind: OperandKind) -> Expr:
+        if kind is OperandKind.MEMORY:
+            return AddressOf(HANDLE, BARS if "shared" in str(attrs.get("space")) else GLOBAL, (const(2),))
+        if kind is OperandKind.TYPED:
+            held = entry.carriers(**attrs)[0] if entry.carriers else str(attrs.get("type"))
+            return cast(REGISTER_TYPES.get(held, "uint32"), special("threadIdx.x"))
+        if kind is OperandKind.REGISTERS:
+            return AddressOf(HANDLE, WORDS if entry.scattered else FLOATS, (const(0),))
+        return samples()[kind]
+
     out: list[Expr] = []
     for operand in entry.operands:
         number = attrs.get("dim", {"v2": 2, "v4": 4}.get(str(attrs.get("vec")), 1)) if operand.variadic else 1
@@ -110,12 +125,14 @@ def operands(entry: Instruction, attrs: dict[str, object]) -> tuple[Expr, ...]:
         if entry.carriers and attrs["atype"] == "f32" and str(attrs["dtype"]).endswith("x2"):
             number = 2
         assert isinstance(number, int)
-        named = {"n_cols": const(64, "uint32"), "barrier_id": const(1, "uint32"), "threads": const(64, "uint32")}
-        sample = named.get(operand.name, samples[operand.type.kind])
         words = str(attrs.get("dtype")) in ("s8", "u8") or entry.name.endswith(".f16")  # sums of wgmma
         if operand.type.kind is OperandKind.REGISTERS and (operand.type.access is Access.READ or words):
-            sample = AddressOf(HANDLE, WORDS, (const(0),))
-        out += [sample] * number
+            one: Expr = AddressOf(HANDLE, WORDS, (const(0),))
+        elif operand.name in IMMEDIATE:
+            one = const(IMMEDIATE[operand.name], "uint32")
+        else:
+            one = sample(operand.type.kind)
+        out += [one] * number
     return tuple(out)
 
 

@@ -33,6 +33,29 @@ def test_where_a_warp_does_all_no_warp_has_a_role(step: int, tmp_path: Path) -> 
     assert warp_roles(lower(Edit(step).kernel(tmp_path, SHAPES[step]))) == {}
 
 
+DISPATCHED = Edit(
+    7, "            tma2mma.init(1)\n",
+    "            if wg_id == 1:\n                if lane_id == 0:\n                    job[warp_id] = warp_id\n"
+    "            tma2mma.init(1)\n",
+    then=(
+        ("            Dsmem = pool", '            job = pool.alloc((4,), "int32")\n            Dsmem = pool'),
+        ("if warp_id == 3:", "if job[warp_id] == 3:"), ("elif warp_id == 0:", "elif job[warp_id] == 0:"),
+        ("mma2tma.arrive(stage, cta_group=1, cta_mask=1)", "Tx.ptx.mbarrier.arrive(mma2tma.ptr_to([stage]))"),
+    ),
+)  # fmt: skip
+"""Each warp of a warpgroup reads from memory whether it loads or multiplies; a stage is released before its product."""
+
+
+def test_warps_whose_work_a_value_decides_have_no_role(tmp_path: Path) -> None:
+    M, N, K = 128, 128, 256
+    kernel = DISPATCHED.kernel(tmp_path, (M, N, K))
+    assert warp_roles(lower(kernel)) == dict.fromkeys(range(4), "write-back")
+    A, B, D = np.ones((M, K), np.float16), np.ones((N, K), np.float16), np.zeros((M, N), np.float16)
+    races = [error.message for error in simulate(kernel, A, B, D).errors if error.kind == "race"]
+    said = "the MMA of warp 0 of warpgroup 1 of CTA 0 reads Asmem"
+    assert any(said in race and "the TMA load of warp 3 of warpgroup 1" in race for race in races), races
+
+
 def finding(message: str, **details: object) -> Finding:
     return Finding("race", "error", message, None, details)
 

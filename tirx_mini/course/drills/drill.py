@@ -63,7 +63,7 @@ class Drill:
     @property
     def gpu(self) -> GpuSpec:
         """The modelled GPU: the first of the architecture, with the drill's multiprocessor count."""
-        return next(gpu for gpu in GPUS.values() if architecture_of(gpu.arch).kernels == self.arch).with_sms(self.sms)
+        return modelled(self.arch, self.sms)
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,11 @@ class Dealt:
     causes: tuple[str, ...]
     right: int
     reason: str
+
+
+def modelled(arch: str, sms: int | None) -> GpuSpec:
+    """Return the first GPU of an architecture, with that many multiprocessors; None for all."""
+    return next(gpu for gpu in GPUS.values() if architecture_of(gpu.arch).kernels == arch).with_sms(sms)
 
 
 def deal(drill: Drill, seed: int) -> Dealt:
