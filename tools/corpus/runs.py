@@ -67,7 +67,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType({
     "scheduled": Kind(scheduled, 512, (3, 4, 6, 7, 8, 9, 10)),
     "explored": Kind(explored, 128, (1, 2, 4, 5)),
     "clock": Kind(timed, 1024, ALL[2:], data=False),
-    "sampled": Kind(sampled, 3072, (7, 9, 10), data=False),
+    "sampled": Kind(sampled, 4096, (7, 9, 10), data=False),
 })  # fmt: skip
 
 
