@@ -1,12 +1,10 @@
 """The tiles in which the kernel for every shape computes D: `plan` estimates the time of each choice.
 
-A tile is BLK_M × BLK_N. Several CTAs of a cluster may share it, each with a part of K; or all CTAs share the steps of
-all tiles along K, whatever their number (`extra_shared_k.py`). The estimate is in cycles of one launch by itself on an
-H100. Its constants are fitted to the measured times of about ten plans for each of 327 shapes,
-with M, N and K from 64 to 28672 (docs/h100_plans.csv). There, the plans that it prefers are 0.9 % slower than the
-fastest ones on average (benchmarks/h100_plans.py). What concerns shares of all tiles is fitted to an H200
-(docs/h200_plans.csv), where the preferred plans are 3 % slower; what concerns pairs, to 13 shapes whose K is no
-multiple of 16 (docs/h200_pairs.csv), where they are 3 % slower, too.
+A tile is BLK_M × BLK_N, of D or of D transposed. Several CTAs of a cluster may share it, each with a part of K, or its
+columns; or all CTAs share the steps of all tiles along K, whatever their number (`extra_shared_k.py`). The estimate is
+that of one launch by itself on an H100. Its constants are fitted to the measured times of the plans of 434 shapes
+(docs/h100_plans.csv), and to fewer ones on an H200 (docs/h200_plans.csv, docs/h200_pairs.csv). There, the plans that it
+prefers are 1.3 %, 2.6 % and 3.2 % slower than the fastest ones on average (benchmarks/h100_plans.py).
 """
 
 from __future__ import annotations

@@ -133,7 +133,9 @@ def test_ctas_add_the_same_numbers_in_every_schedule(ctas: int) -> None:
 def test_plans_fit_their_shapes() -> None:
     assert plan(1536, 3072, 8192) == Plan(True, 192, 192, 1)  # 8 × 16 tiles are one wave
     assert plan(256, 256, 16384).workers >= 120  # few tiles, long K
-    assert plan(256, 1024, 2048) == Plan(True, 64, 32, 1)  # 4 × 32 small tiles
+    assert plan(256, 1024, 2048) in (Plan(True, 64, 32, 1), Plan(True, 64, 32, 1, swapped=True))  # 4 × 32 small tiles
+    assert plan(70, 7136, 696).swapped and plan(70, 7136, 696).blk_n == 72  # not two tiles of 64 rows
+    assert plan(278, 5824, 11672).multicast == 4 and plan(278, 5824, 11672).swapped  # unaligned rows, few tiles
     assert not plan(8192, 3072, 3072).own  # many waves: step 10
     assert plan(4096, 4096, 4104) == Plan(True, 128, 256, 1, multicast=2)  # rows that begin within a sector of the L2
 
@@ -157,7 +159,9 @@ def test_every_shape_has_plans_that_cover_it(m: int, n: int, k: int) -> None:
         elif each.workers:
             assert each.blk_m in (64, 128) and each.blk_n % 8 == 0 and 1 <= each.workers <= SM_COUNT
             assert tiles * each.workers * -(-8 * k // 64) < 2**31  # shares are computed in 32 bits
-            assert each.swapped == (m < 64)
+            assert m <= MOST_SWAPPED if each.swapped else m >= 64
+            assert each.multicast == 1 or each.workers % tiles == 0 == -(-rows // each.blk_m) % each.multicast
+            assert each.workers <= each.multicast * RESIDENT[each.multicast] and each.blk_n % (8 * each.multicast) == 0
         elif each.swapped:
             assert m <= MOST_SWAPPED and each.ctas == 1 and 8 <= each.blk_n <= WIDTHS[each.blk_m][-1]
             assert each.blk_n % (8 * each.multicast) == 0

@@ -1,4 +1,5 @@
-"""Tile programs on Hopper GPUs (docs/h100_tile.csv, h200_tile.csv, h200_types.csv), and under schedules."""
+"""Tile programs on Hopper GPUs (h100_tile.csv, h200_tile.csv, h200_types.csv, h100_attention.csv and h100_experts.csv
+in docs), and under schedules."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ Best = tuple[float, float, str]
 """Speed, ratio, and the candidate's name."""
 
 
-def found(gpu: str) -> dict[str, dict[str, Best]]:
+def found(file: str) -> dict[str, dict[str, Best]]:
     """By problem and compiler; libraries have names of their own."""
     best: dict[str, dict[str, Best]] = {}
-    for row in records(f"{gpu}_tile.csv"):
+    for row in records(file):
         name = row["candidate"]
         compiler = next((c for c in COMPILERS if name.startswith(c)), name)
         one = float(row["speed"]), float(row["ratio"]), name.removeprefix(compiler).strip()
@@ -27,7 +28,7 @@ def found(gpu: str) -> dict[str, dict[str, Best]]:
 
 def table(gpu: str) -> str:
     lines = [["problem", "library", *COMPILERS, "our plan"], ["---", "---", *["---:"] * 3, "---"]]
-    for problem, by in found(gpu).items():
+    for problem, by in found(f"{gpu}_tile.csv").items():
         library = next(name for name in by if name not in COMPILERS)
         unit = "TFLOPS" if problem.startswith(("gemm", "moe", "attention")) else "GB/s"
         cells = [f"{by[c][0]:.0f}" if c in by else "–" for c in COMPILERS]
@@ -47,6 +48,33 @@ def types() -> str:
         lines.append(
             [shape, product, row["dtype"], row["tiles"], row["us"], row["tflops"], row["torch_us"], f"{ratio:.2f}"]
         )
+    return as_table(lines)
+
+
+def experts() -> str:
+    """The mixture of experts beside one dense product of the same size, whose time is divided by the others'."""
+    lines = [["rows of the experts", "cuBLAS, dense", "ours", "Triton"], ["---", *["---:"] * 3]]
+    for problem, by in found("h100_experts.csv").items():
+        cells = [f"{by[c][0]:.0f} TFLOPS ({by[c][1]:.2f})" for c in ("ours", "Triton")]
+        kind = "half of them one expert's, none another's" if "uneven" in problem else "equal"
+        lines.append([kind, f"{by['cuBLAS, dense'][0]:.0f} TFLOPS", *cells])
+    return as_table(lines)
+
+
+ORDERS = "ours", "one loop", "diagonal first", "diagonal block"
+
+
+def attention() -> str:
+    """TFLOPS of cuDNN and of each program, with cuDNN's time divided by the program's in brackets."""
+    heads = ["length × columns", "cuDNN", "loop and loop", "one loop", "diagonal loop first", "diagonal block first"]
+    lines = [heads, ["---", *["---:"] * 5]]
+    by: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in records("h100_attention.csv"):
+        by.setdefault(row["problem"], {})[row["candidate"]] = float(row["tflops"]), float(row["ratio"])
+    for problem, mine in by.items():
+        best = (mine.get(f"{order} 128×128") for order in ORDERS)
+        cells = ["" if one is None else f"{one[0]:.0f} ({one[1]:.2f})" for one in best]
+        lines.append([problem.removeprefix("causal "), f"{mine['cuDNN'][0]:.0f}", *cells])
     return as_table(lines)
 
 
@@ -70,4 +98,6 @@ def passages() -> Iterator[tuple[str, str]]:
     for gpu in GPUS:
         yield f"{gpu}-tile", table(gpu)
     yield "h200-types", types()
+    yield "h100-experts", experts()
+    yield "h100-attention", attention()
     yield "tile-schedules", schedules()
