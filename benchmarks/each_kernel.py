@@ -82,17 +82,18 @@ def kernels() -> Iterator[tuple[str, Shape, str, PrimFunc]]:
                     yield name, shape, dtype, factory(*shape, dtype=dtype)
                 except ValueError:
                     continue  # the step does not take this shape
-    for shape, *tile in TILES:
+    for shape, rows, cols, ctas in TILES:
         for dtype in DTYPES:
-            yield f"every shape, {tile}", shape, dtype, shared_tiles(*shape, dtype, *tile)
+            name = f"every shape, {rows} × {cols}, K shared by {ctas}"
+            yield name, shape, dtype, shared_tiles(*shape, dtype, rows, cols, ctas)
     for shape, rows, cols, multicast, swapped in COLUMNS:
         for dtype in DTYPES:
             name = f"every shape, {rows} × {cols}, columns shared by {multicast}"
             yield name, shape, dtype, shared_tiles(*shape, dtype, rows, cols, 1, multicast, swapped)
-    for shape, rows, cols, workers, *options in SHARED:
+    for shape, rows, cols, workers, swapped, multicast in SHARED:
         for dtype in DTYPES:
             name = f"every shape, {rows} × {cols} shared by {workers}"
-            yield name, shape, dtype, shared_k(*shape, dtype, rows, cols, workers, *options)
+            yield name, shape, dtype, shared_k(*shape, dtype, rows, cols, workers, swapped, multicast)
     for shape, chosen in EIGHT_BITS:
         yield f"8-bit floats, {chosen}", shape, FLOAT8, tiled(*shape, chosen)
 

@@ -49,9 +49,10 @@ def every_shape() -> Iterator[Program]:
 
     for shape in ((512, 512, 256), (320, 448, 192), (128, 1024, 4096), (131, 203, 200)):
         yield Program(f"every shape, {shape}", lambda gpu, shape=shape: hgemm(*shape), arguments, HOPPER)
-    for shape, *tile in (((192, 96, 512), 64, 32, 2), ((448, 384, 192), 192, 192, 1), ((128, 128, 1024), 128, 64, 8)):
+    tiles = [((192, 96, 512), (64, 32, 2)), ((448, 384, 192), (192, 192, 1)), ((128, 128, 1024), (128, 64, 8))]
+    for shape, tile in tiles:
         yield Program(
-            f"every shape, {shape} in {tile}",
+            f"every shape, {shape} in {list(tile)}",
             lambda gpu, shape=shape, tile=tile: shared_tiles(*shape, "float16", *tile), arguments, HOPPER,
         )  # fmt: skip
     for shape, width, swapped in (((100, 136, 1000), 64, False), ((5, 200, 520), 8, True)):

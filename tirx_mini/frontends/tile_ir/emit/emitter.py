@@ -46,9 +46,8 @@ from .values import Tile, in_buffer
 AGENT_BARRIER = 1
 """The named barrier of the computing warps where other agents run beside them."""
 GROUP_BARRIER = 2
-"""The first of the named barriers of single computing warpgroups; there are at most four of these."""
-TURN_BARRIER = 6
-"""The first of the named barriers at which a computing warpgroup waits for its turn."""
+"""The first of the named barriers of single computing warpgroups; there are at most four of these. Those of `turns`
+follow."""
 CLUSTER = 2
 """CTAs of a cluster."""
 
@@ -290,20 +289,6 @@ class Emitter:
             self.sync()
         else:
             self.issue("bar.sync", self.group + GROUP_BARRIER, WARP_SIZE * WARPGROUP_WARPS)
-
-    def take_turn(self) -> None:
-        """Wait until the warpgroup before this one has passed the turn."""
-        self.issue("bar.sync", self.group + TURN_BARRIER, 2 * WARP_SIZE * WARPGROUP_WARPS)
-
-    def pass_turn(self) -> None:
-        """Let the next warpgroup, or the first one behind the last, take its turn."""
-        following = (self.group + 1) % (self.warps // WARPGROUP_WARPS)
-        self.issue("bar.arrive", following + TURN_BARRIER, 2 * WARP_SIZE * WARPGROUP_WARPS)
-
-    def begin_turns(self) -> None:
-        """Let the first warpgroup take its turn."""
-        with self.when(binary("==", self.group, self.warps // WARPGROUP_WARPS - 1)):
-            self.pass_turn()
 
     # -- values ------------------------------------------------------------------------------------------------------
 

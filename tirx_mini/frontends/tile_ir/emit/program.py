@@ -28,6 +28,7 @@ from .places import SharedTile
 from .stores import STORE_OPS, write
 from .tensors import TENSOR_OPS
 from .values import Pointers
+from .turns import TURN_OPS
 from .warp_dots import WARP_DOT_OPS
 
 ELSEWHERE = {**IN_SHARED, ops.insert_slice: write}
@@ -55,7 +56,7 @@ def _by_place(kind: OpKind) -> Callable[[Emitter, Op], None]:
 
 
 RULES: Rules = {
-    **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **STORE_OPS,
+    **SERIAL_RULES, **PIPELINE_OPS, **DOT_OPS, **TURN_OPS, **STORE_OPS,
     **{kind: _by_place(kind) for kind in (*ELSEWHERE, ops.dot, ops.extract_slice)},
 }  # fmt: skip
 """What emits each operation. Operations of pipelines and tensor cores are in tables of their own."""
