@@ -27,8 +27,8 @@ from .pipelines import PIPELINE_OPS, agents_of, other_warps, publish_barriers
 from .places import SharedTile
 from .stores import STORE_OPS, write
 from .tensors import TENSOR_OPS
-from .values import Pointers
 from .turns import TURN_OPS
+from .values import Pointers
 from .warp_dots import WARP_DOT_OPS
 
 ELSEWHERE = {**IN_SHARED, ops.insert_slice: write}
