@@ -42,7 +42,8 @@ as much. There, two or four CTAs of a cluster compute tiles below one another, a
 for all. Elsewhere, the cluster costs more than the loads that it saves.
 
 **Swapped operands.** 70 rows of A fill two tiles of 64 rows, or the 72 columns of a tile whose rows are rows of B. Such
-a tile is one of D transposed: stmatrix transposes it on its way to shared memory.
+a tile is one of D transposed: stmatrix transposes it on its way to shared memory. Few columns leave registers and time
+for float32 totals: the tensor core, whose sums have fewer bits, adds up 1024 columns of A and B at a time.
 
 **First out.** The L2 cache is full of what was written before. A line that is loaded takes the place of one that has to
 be written to memory first, unless there are others to replace: with `evict_first`, the tiles replace one another. That
@@ -64,6 +65,7 @@ from kernels_ref.sm90.extra_plans import (
     SECTOR,
     SM_COUNT,
     SMEM_BYTES,
+    chain_steps,
     k_step,
     part_width,
     plan,
@@ -136,6 +138,7 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
     ROW_TILES, COL_TILES, K_TILES = ceil(ROWS / BLK_ROWS), ceil(COLS / BLK_COLS), ceil(K / BLK_K / CTAS)
     ROW_CLUSTERS = ceil(ROW_TILES / MULTICAST)
     CLUSTERS = ROW_TILES * COL_TILES if CTAS > 1 else min(RESIDENT[MULTICAST], ROW_CLUSTERS * COL_TILES)
+    CHAIN = chain_steps(K_TILES, BLK_K, BLK_COLS) if SWAPPED else K_TILES
     LOAD_COLS = BLK_COLS // MULTICAST
     TO_ALL = (1 << MULTICAST) - 1 if MULTICAST > 1 else None
     OTHERS = CTAS - 1
@@ -278,8 +281,6 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
                 consumer = Tx.meta_var(wg_id - 1)
                 tid = Tx.meta_var(warp_id * 32 + lane_id)
                 row = Tx.meta_var(consumer * CONSUMER_M)
-                last: Tx.int32
-                last = 0
 
                 @Tx.inline
                 def release(stage):
@@ -379,8 +380,11 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
                             else:
                                 D[r, c] = Tx.cast(Dreg[i], dtype)
 
-                while tile_scheduler.valid():
-                    for k in range(K_TILES):
+                @Tx.inline
+                def multiply(steps):
+                    last: Tx.int32
+                    last = 0
+                    for k in range(steps):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         mma(mma_phase.stage, k)
                         with Tx.warpgroup():
@@ -392,6 +396,20 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.wait_group(0)
                     release(last)
+
+                while tile_scheduler.valid():
+                    if CHAIN < K_TILES:
+                        total = Tx.alloc_local((DREG_N,), "float32")
+                        for i in Tx.unroll(DREG_N):
+                            total[i] = 0.0
+                        for chain in range(ceil(K_TILES / CHAIN)):
+                            multiply(Tx.min(CHAIN, K_TILES - chain * CHAIN))
+                            for i in Tx.unroll(DREG_N):
+                                total[i] = total[i] + Dreg[i]
+                        for i in Tx.unroll(DREG_N):
+                            Dreg[i] = total[i]
+                    else:
+                        multiply(K_TILES)
                     if CTAS > 1:
                         add_up()
                     if TMA_STORE:

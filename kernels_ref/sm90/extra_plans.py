@@ -55,6 +55,9 @@ MOST_SUMS = 16 << 20
 """Float32 numbers in the largest workspace."""
 MOST_PARTS, MOST_WIDTH = 16, 256
 MOST_SWAPPED = 512
+"""Rows of A that may be columns of a tile."""
+CHAIN_K, FEW_COLUMNS = 1024, 32
+"""Columns of A and B in a chain of sums, where a tile has no more columns than that."""
 """Columns of tiles where CTAs share the steps of all tiles, and the columns of each."""
 
 
@@ -93,6 +96,11 @@ def k_step(blk_m: int, blk_n: int, ctas: int, K: int) -> int:
 def shared_k_step(blk_rows: int, blk_cols: int) -> int:
     """The columns of A and B that a stage of the pipeline holds where CTAs share the steps of all tiles."""
     return 2 * BLK_K if blk_rows + blk_cols <= 2 * SMALL + 16 else BLK_K
+
+
+def chain_steps(steps: int, blk_k: int, columns: int) -> int:
+    """The steps along K whose sums the tensor core adds up, before threads add them to float32 totals."""
+    return CHAIN_K // blk_k if columns <= FEW_COLUMNS else steps
 
 
 def plans(M: int, N: int, K: int) -> Iterator[Plan]:

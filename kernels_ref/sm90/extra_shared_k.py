@@ -29,7 +29,7 @@ not stored. N may be odd: each element is stored by itself.
 
 from math import ceil
 
-from kernels_ref.sm90.extra_plans import CONSUMER_M, DTYPE_SIZE, SMEM_BYTES, shared_k_step, slots
+from kernels_ref.sm90.extra_plans import CONSUMER_M, DTYPE_SIZE, SMEM_BYTES, chain_steps, shared_k_step, slots
 from tirx_mini.lang import MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -106,6 +106,8 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
     BLK_K = shared_k_step(BLK_ROWS, BLK_COLS)
     ROW_TILES, K_TILES = ceil(ROWS / BLK_ROWS), ceil(K / BLK_K)
     TILES = ROW_TILES * ceil(COLS / BLK_COLS)
+    CHAIN = chain_steps(K_TILES, BLK_K, BLK_COLS) if SWAPPED else K_TILES
+    CHAINS = ceil(K_TILES / CHAIN)
     TMA_BYTES = (BLK_ROWS + BLK_COLS) * BLK_K * DTYPE_SIZE
     PIPE_DEPTH = SMEM_BYTES // TMA_BYTES
     DREG_N = CONSUMER_M * BLK_COLS // WARPGROUP
@@ -202,10 +204,9 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
             else:
                 Dreg = Tx.alloc_local((DREG_N,), "float32")
                 Dacc = Dreg.view(CONSUMER_M, BLK_COLS, layout=wgmma_accumulator_layout(BLK_COLS, CONSUMER_M))
+                sums = Tx.alloc_local((DREG_N,), "float32") if CHAINS > 1 else Dreg
                 consumer = Tx.meta_var(wg_id - 1)
                 row = Tx.meta_var(consumer * CONSUMER_M)
-                last: Tx.int32
-                last = 0
 
                 @Tx.inline
                 def release(stage):
@@ -217,8 +218,11 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
                             else:
                                 mma2tma.arrive(stage)
 
-                while shares.valid():
-                    for k in range(shares.steps):
+                @Tx.inline
+                def multiply(steps):
+                    last: Tx.int32
+                    last = 0
+                    for k in range(steps):
                         tma2mma.wait(mma_phase.stage, mma_phase.phase)
                         with Tx.warpgroup():
                             Tx.ptx.wgmma.fence()
@@ -235,10 +239,21 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
                     with Tx.warpgroup():
                         Tx.ptx.wgmma.wait_group(0)
                     release(last)
+
+                while shares.valid():
+                    if CHAINS > 1:
+                        for i in Tx.unroll(DREG_N):
+                            sums[i] = 0.0
+                        for chain in range((shares.steps + CHAIN - 1) // CHAIN):
+                            multiply(Tx.min(CHAIN, shares.steps - chain * CHAIN))
+                            for i in Tx.unroll(DREG_N):
+                                sums[i] = sums[i] + Dreg[i]
+                    else:
+                        multiply(shares.steps)
                     slot = Tx.meta_var(worker + shares.tile)
                     for i in Tx.unroll(VECTORS):
                         with Tx.thread():
-                            Tx.copy(workspace[slot, consumer, i, tid, :], Dreg[i * VECTOR : (i + 1) * VECTOR])
+                            Tx.copy(workspace[slot, consumer, i, tid, :], sums[i * VECTOR : (i + 1) * VECTOR])
                     shares.next_tile()
 
             # From here on, LANES threads have a vector in every round, four elements of a tile, and add up its parts.

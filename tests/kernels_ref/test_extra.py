@@ -94,6 +94,7 @@ SWAPPED: tuple[tuple[Shape, int, int, int], ...] = (
     ((48, 101, 72), 64, 48, 1),  # an odd N: no store by TMA
     ((70, 520, 136), 64, 96, 4),  # nine rows of tiles for clusters of four
     ((3, 256, 72), 64, 16, 2),
+    ((5, 72, 2632), 64, 8, 1),  # two chains of 1024 columns, and one of 584
 )
 """Shapes with the rows and columns of a tile of D transposed and the CTAs that share the columns."""
 

@@ -27,6 +27,7 @@ CASES: tuple[tuple[Shape, int, int, int, bool], ...] = (
     ((7, 131, 1000), 128, 8, 7, True),
     ((40, 72, 264), 64, 40, 4, True),
     ((1, 1, 8), 64, 8, 1, True),
+    ((3, 72, 4200), 64, 8, 3, True),  # chains of 1024 columns, within two tiles
 )
 """Shapes with the rows and columns of a tile, the CTAs, and whether the rows of a tile are rows of B."""
 
