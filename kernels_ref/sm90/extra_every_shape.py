@@ -37,8 +37,8 @@ the sum of the same numbers in the same order in every run. The CTAs take the st
 neighbouring pieces of a row at the same time. The sums travel by `st.async`, whose bytes complete on a barrier of the
 CTA that receives them: nobody waits for a barrier of the whole cluster.
 
-**Multicast.** Where K is no multiple of 64, rows begin within a line of the L2 cache, and the cache delivers about half
-as much. There, two or four CTAs of a cluster compute tiles below one another, and each loads a part of their columns
+**Multicast.** If K is no multiple of 64, rows begin within a line of the L2 cache, which delivers about half as much
+then. So two or four CTAs of a cluster compute tiles below one another, and each loads a part of their columns
 for all. Elsewhere, the cluster costs more than the loads that it saves.
 
 **Swapped operands.** 70 rows of A fill two tiles of 64 rows, or the 72 columns of a tile whose rows are rows of B. Such
@@ -114,8 +114,10 @@ def planned(M, N, K, dtype, chosen):
 
 
 def first_out(M, N, K, tiles):
-    """Whether the L2 cache should give up the tiles of A and B first: if no later wave needs those of the larger, and
-    rows begin with a sector of the cache, so that no two steps of K share one."""
+    """Return whether the L2 cache should give up the tiles of A and B first.
+
+    It should if no later wave needs those of the larger matrix, and no two steps of K share a sector of the cache.
+    """
     few = tiles <= SM_COUNT or min(M, N) <= FEW
     return few and K % SECTOR == 0 and (M + N) * K * DTYPE_SIZE <= MANY_BYTES
 

@@ -24,9 +24,9 @@ from .operands import is_zero
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """What a loop adds to a carried tensor.
+    """The sum of a tile that a loop adds to a carried tensor.
 
-    index: its place among what the loop carries. reduce: the sum of a tile; spread: how its parts lie in threads.
+    index: its place among the values that the loop carries. reduce: the sum. spread: the layout of its parts in threads.
     expand: what gives it the shape of the carried tensor, if it has another one. scale: the product of the tensor and
     another one, if it is scaled. add: the addition.
     """

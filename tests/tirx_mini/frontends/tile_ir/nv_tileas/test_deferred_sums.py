@@ -40,7 +40,7 @@ def loop(text: str) -> tuple[list[str], list[str]]:
 
 
 def reductions(axis: int, keep: bool, kind: str) -> tuple[int, int]:
-    """How many sums of whole tiles there are in the loop, and how many sums behind it."""
+    """The number of sums of whole tiles in the loop, and of sums behind it."""
     texts: dict[str, str] = {}
     program = run.compile(scaled_sums, arguments(axis, keep, kind)[2], "h100")
     program.passes(lambda name, before, after: texts.update({name: print_module(after)}))
