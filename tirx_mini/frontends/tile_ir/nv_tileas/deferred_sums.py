@@ -26,7 +26,7 @@ from .operands import is_zero
 class _Sum:
     """The sum of a tile that a loop adds to a carried tensor.
 
-    index: its place among the values that the loop carries. reduce: the sum. spread: the layout of its parts in threads.
+    index: its place among the values that the loop carries. reduce: the sum. spread: the layout of its parts.
     expand: what gives it the shape of the carried tensor, if it has another one. scale: the product of the tensor and
     another one, if it is scaled. add: the addition.
     """
