@@ -72,8 +72,8 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _works(path: Path, version: str) -> bool:
-    """Return whether `path` starts, is what its name says, and has the module that makes an environment."""
-    program = "import venv, sys; print('{}.{}'.format(*sys.version_info))"
+    """Return whether `path` starts, is what its name says, and has the module that puts pip into an environment."""
+    program = "import ensurepip, sys; print('{}.{}'.format(*sys.version_info))"
     try:
         answer = subprocess.run([path, "-c", program], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -82,19 +82,16 @@ def _works(path: Path, version: str) -> bool:
 
 
 def environment(interpreter: Interpreter, folder: Path) -> Path:
-    """The Python of an environment with `packages`, made where it is not there or was made from other requirements.
-
-    The pip of this Python fills it: to install another one there takes as long as the packages do.
-    """
+    """The Python of an environment with `packages`, made where it is not there or was made from other requirements."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     needed, pins = packages(interpreter.version), ROOT / "constraints.txt"
     wanted = "\n".join([*needed, pins.read_text(encoding="utf-8")])
     stamp = folder / "installed.txt"
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
-    subprocess.run([interpreter.path, "-m", "venv", "--clear", "--without-pip", folder], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install", "-qq"]
-    subprocess.run([*pip, "--no-compile", "--constraint", pins, *needed], check=True)
+    subprocess.run([interpreter.path, "-m", "venv", "--clear", folder], check=True)
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-qq", "--no-compile"]
+    subprocess.run([*pip, "--constraint", pins, *needed], check=True)
     stamp.write_text(wanted, encoding="utf-8")
     return python
 
