@@ -42,8 +42,8 @@ then. So two or four CTAs of a cluster compute tiles below one another, and each
 for all. Elsewhere, the cluster costs more than the loads that it saves.
 
 **Swapped operands.** 70 rows of A fill two tiles of 64 rows, or the 72 columns of a tile whose rows are rows of B. Such
-a tile is one of D transposed: stmatrix transposes it on its way to shared memory. Few columns leave registers and time
-for float32 totals: the tensor core, whose sums have fewer bits, adds up 1024 columns of A and B at a time.
+a tile is one of D transposed: stmatrix transposes it on its way to shared memory. Up to 32 rows of A leave registers
+and time for float32 totals: the tensor core, whose sums have fewer bits, adds up 1024 columns of A and B at a time.
 
 **First out.** The L2 cache is full of what was written before. A line that is loaded takes the place of one that has to
 be written to memory first, unless there are others to replace: with `evict_first`, the tiles replace one another. That
@@ -140,7 +140,7 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
     ROW_TILES, COL_TILES, K_TILES = ceil(ROWS / BLK_ROWS), ceil(COLS / BLK_COLS), ceil(K / BLK_K / CTAS)
     ROW_CLUSTERS = ceil(ROW_TILES / MULTICAST)
     CLUSTERS = ROW_TILES * COL_TILES if CTAS > 1 else min(RESIDENT[MULTICAST], ROW_CLUSTERS * COL_TILES)
-    CHAIN = chain_steps(K_TILES, BLK_K, BLK_COLS) if SWAPPED else K_TILES
+    CHAIN = chain_steps(K_TILES, BLK_K, COLS) if SWAPPED else K_TILES
     LOAD_COLS = BLK_COLS // MULTICAST
     TO_ALL = (1 << MULTICAST) - 1 if MULTICAST > 1 else None
     OTHERS = CTAS - 1

@@ -57,7 +57,7 @@ MOST_PARTS, MOST_WIDTH = 16, 256
 MOST_SWAPPED = 512
 """Rows of A that may be columns of a tile."""
 CHAIN_K, FEW_COLUMNS = 1024, 32
-"""Columns of A and B in a chain of sums, where a tile has no more columns than that."""
+"""Columns of A and B in a chain of sums, where D transposed has no more columns than that."""
 """Columns of tiles where CTAs share the steps of all tiles, and the columns of each."""
 
 
