@@ -70,7 +70,7 @@ from kernels_ref.sm90.extra_plans import (
     part_width,
     plan,
 )  # fmt: skip
-from kernels_ref.sm90.extra_shared_k import shared_k
+from kernels_ref.sm90.extra_shared_k import release_stage, shared_k
 from kernels_ref.sm90.step10_multi_consumer import hgemm_v10
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
@@ -286,13 +286,7 @@ def shared_tiles(M, N, K, dtype, BLK_ROWS, BLK_COLS, CTAS=1, MULTICAST=1, SWAPPE
 
                 @Tx.inline
                 def release(stage):
-                    # Lane r signals CTA r of a cluster.
-                    if warp_id == 0:
-                        if lane_id < MULTICAST:
-                            if MULTICAST > 1:
-                                mma2tma.arrive(stage, cta_id=lane_id, pred=True)
-                            else:
-                                mma2tma.arrive(stage)
+                    release_stage(mma2tma, stage, MULTICAST, warp_id, lane_id)
 
                 @Tx.inline
                 def mma(stage, k):

@@ -29,6 +29,7 @@ from math import ceil
 
 from kernels_ref.sm90.extra_every_shape import NEIGHBOUR_ROWS, SWIZZLES, WAVE_ROWS, first_out
 from kernels_ref.sm90.extra_plans import CONSUMER_M, NEAR_ROWS, RESIDENT, SM_COUNT, SMEM_BYTES, part_width
+from kernels_ref.sm90.extra_shared_k import release_stage
 from tirx_mini.lang import ClusterPersistentScheduler2D, MBarrier, PipelineState, TMABar
 from tirx_mini.layout import SwizzleMode, tma_shared_layout, wgmma_accumulator_layout
 from tirx_mini.script import tirx as Tx
@@ -268,13 +269,7 @@ def tiled(M, N, K, chosen):
 
                 @Tx.inline
                 def release(stage):
-                    # Lane r signals CTA r of the cluster.
-                    if warp_id == 0:
-                        if lane_id < CTAS:
-                            if CTAS > 1:
-                                mma2tma.arrive(stage, cta_id=lane_id, pred=True)
-                            else:
-                                mma2tma.arrive(stage)
+                    release_stage(mma2tma, stage, CTAS, warp_id, lane_id)
 
                 @Tx.inline
                 def mma(stage, part, sums, accum):

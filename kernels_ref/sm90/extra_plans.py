@@ -237,8 +237,8 @@ def step_cycles(chosen: Plan, M: int, N: int, K: int) -> float:
     mma = 4 * max(32, n / 2)  # of a consumer: four wgmmas; to read 64 rows of A takes 32 cycles
     shared = consumers * (CONSUMER_M + n) + 0.39 * (m + n)  # rows of 128 bytes, one a cycle
     # Of what CTAs near one another load at the same time, a part comes from the L2 cache once. CTAs that share a tile
-    # load different steps of K: an SM and the one beside it have nothing in common. What a pair shares is loaded once
-    # anyway.
+    # load different steps of K: an SM and the one beside it have nothing in common. What a cluster shares is loaded
+    # once anyway.
     near = NEIGHBOURS if m_tiles * n_tiles > 1 and ctas == 1 else 1
     rows = min(m_tiles, sqrt(near) if m_tiles >= NEAR_ROWS else near)
     columns = min(n_tiles, near // rows)

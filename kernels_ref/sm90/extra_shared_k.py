@@ -78,6 +78,18 @@ class Shares:
         return ((unit + 1) * self.workers - 1) // self.units
 
 
+@Tx.inline
+def release_stage(barrier, stage, ctas, warp_id, lane_id):
+    """Arrive for a warpgroup at the barrier of a stage, in each CTA of a cluster that loads a part of the stage."""
+    # Lane r signals CTA r.
+    if warp_id == 0:
+        if lane_id < ctas:
+            if ctas > 1:
+                barrier.arrive(stage, cta_id=lane_id, pred=True)
+            else:
+                barrier.arrive(stage)
+
+
 def division(workers, tiles, vectors, threads):
     """(LANES, AT_ONCE, ROUNDS): the threads that add up a vector, the parts that each loads at a time, and the vectors
     that each has, one after another: so that as few loads as possible wait for others."""
@@ -186,9 +198,8 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
                 if warp_id == 0:
                     if lane_id == 0:
                         Tx.ptx.griddepcontrol.wait()
-                        if MULTICAST == 1:
-                            for k in range(ahead):
-                                load(k)
+                        for k in range(ahead):
+                            load(k)
             if MULTICAST > 1:
                 Tx.cuda.cluster_sync()
             else:
@@ -210,13 +221,7 @@ def shared_k(M, N, K, dtype, BLK_ROWS, BLK_COLS, WORKERS, SWAPPED=False, MULTICA
 
                 @Tx.inline
                 def release(stage):
-                    # Lane r signals CTA r of a cluster.
-                    if warp_id == 0:
-                        if lane_id < MULTICAST:
-                            if MULTICAST > 1:
-                                mma2tma.arrive(stage, cta_id=lane_id, pred=True)
-                            else:
-                                mma2tma.arrive(stage)
+                    release_stage(mma2tma, stage, MULTICAST, warp_id, lane_id)
 
                 @Tx.inline
                 def multiply(steps):
