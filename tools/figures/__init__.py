@@ -20,6 +20,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from tirx_mini.course import Shape, shape_text
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -30,6 +32,11 @@ def records(name: str) -> list[dict[str, str]]:
     """The rows of a table in docs/."""
     with (DOCS / name).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def times(shape: Shape) -> str:
+    """M × N × K, or one number if they are equal."""
+    return shape_text(shape).replace("x", " × ")
 
 
 def topics() -> dict[str, ModuleType]:

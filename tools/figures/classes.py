@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from tirx_mini.course import shape_text
-from tools.figures import records
+from tools.figures import records, times
 from tools.pages import as_table
 
 CLASSES = {
@@ -36,8 +35,8 @@ def table() -> str:
     for row in records("h100_classes.csv"):
         m, n, k = int(row["m"]), int(row["n"]), int(row["k"])
         figures = (f"{float(row[name]):.3f}" for name in ("cold", "row", "error", "peer_error"))
-        times = (f"{float(row[name]):.1f}" for name in ("peer_us", "us"))
-        lines.append([shape_text((m, n, k)).replace("x", " × "), row["class"], *times, *figures])
+        us = (f"{float(row[name]):.1f}" for name in ("peer_us", "us"))
+        lines.append([times((m, n, k)), row["class"], *us, *figures])
     return as_table(lines)
 
 

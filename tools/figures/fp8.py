@@ -8,8 +8,8 @@ from math import prod
 
 from benchmarks.h100_fp8 import FORMS, measured
 from kernels_ref.sm90.extra_fp8 import SECTOR, Tiling
-from tirx_mini.course import Shape, shape_text
-from tools.figures import DOCS
+from tirx_mini.course import Shape
+from tools.figures import DOCS, times
 from tools.pages import as_table
 
 CHOSEN = (
@@ -23,10 +23,6 @@ Rows = Mapping[tuple[Shape, str], Mapping[str, str]]
 def rows() -> Rows:
     """The row of each shape and form."""
     return {key: next(iter(found.values())) for key, found in measured(DOCS / "h200_fp8.csv").items()}
-
-
-def times(shape: Shape) -> str:
-    return shape_text(shape).replace("x", " × ")
 
 
 def table() -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping
 
-from tirx_mini.course import shape_text
-from tools.figures import records
+from tools.figures import records, times
 from tools.pages import as_table
 
 GPUS = ("H100", "H200")
@@ -35,7 +34,7 @@ def table(gpu: str) -> str:
         for name in OURS:
             cold, many = ([f"{float(row[f'{name} {how}']):.2f}" for row in types.values()] for how in ("cold", "row"))
             cells.append(f"{' / '.join(cold)} ({' / '.join(many)})")
-        lines.append([shape_text(shape).replace("x", " × "), *cells])
+        lines.append([times(shape), *cells])
     return as_table(lines)
 
 
@@ -59,7 +58,7 @@ def counters() -> str:
     head = ["M × N × K", "kernel", "µs", "clock, GHz", "tensor cores busy", "L2 to SMs, GB", "HBM to L2, GB"]
     lines = [head, ["---", "---", *["---:"] * 5]]
     for row in records("h100_counters.csv"):
-        shape = shape_text((int(row["m"]), int(row["n"]), int(row["k"]))).replace("x", " × ")
+        shape = times((int(row["m"]), int(row["n"]), int(row["k"])))
         busy = f"{float(row['tensor %']):.0f} %"
         moved = (f"{float(row[name]):.2f}" for name in ("L2 to SM GB", "HBM GB"))
         lines.append([shape, row["kernel"], f"{float(row['us']):.1f}", f"{float(row['GHz']):.2f}", busy, *moved])
