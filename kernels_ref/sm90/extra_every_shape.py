@@ -37,9 +37,9 @@ the sum of the same numbers in the same order in every run. The CTAs take the st
 neighbouring pieces of a row at the same time. The sums travel by `st.async`, whose bytes complete on a barrier of the
 CTA that receives them: nobody waits for a barrier of the whole cluster.
 
-**Multicast.** If K is no multiple of 64, rows begin within a line of the L2 cache, which delivers about half as much
-then. So two or four CTAs of a cluster compute tiles below one another, and each loads a part of their columns
-for all. Elsewhere, the cluster costs more than the loads that it saves.
+**Multicast.** Rows begin within a line of the L2 cache unless K is a multiple of 64. The cache delivers about half as
+much then. So two or four CTAs of a cluster compute tiles below one another, and each loads a part of their columns for
+all. Elsewhere, the cluster costs more than the loads that it saves.
 
 **Swapped operands.** 70 rows of A fill two tiles of 64 rows, or the 72 columns of a tile whose rows are rows of B. Such
 a tile is one of D transposed: stmatrix transposes it on its way to shared memory. Up to 32 rows of A leave registers
